@@ -64,9 +64,15 @@ fn chained(walk: &mut Walk<'_>, top: usize, words: &[&str], subject: Tokens<'_, 
         return walk.add(top, vec![Check::new(line, Form::Nothing, &all)]);
     }
     let mut check = matchers::chain(line, &all, words, subject, &arguments);
+    // `expect(x).toBe` asks nothing: nobody calls it.
+    let matcher = |word: &str| word.strip_prefix("to").is_some_and(|rest| rest.starts_with(char::is_uppercase));
+    if tree.kind(top) == "member_expression" && words.last().is_some_and(|word| matcher(word)) {
+        check.form = Form::Nothing;
+    }
     // A promise that nobody waits for fails when the test is over.
     let promise = words.iter().any(|word| matches!(*word, "resolves" | "rejects"));
-    if promise && tree.kind_above(top) == "expression_statement" {
+    let void = tree.up(top).is_some_and(|up| tree.kind(up) == "unary_expression" && tree.words(up).starts_with("void"));
+    if promise && (void || tree.kind_above(top) == "expression_statement") {
         check = truth::told(check);
     }
     walk.add(top, vec![check]);
@@ -94,10 +100,16 @@ pub(super) fn asserted(walk: &mut Walk<'_>, at: usize, name: &str) {
         Some((Form::Raises, _)) => {
             let mut check = Check::new(line, Form::Raises, &all);
             truth::sides(&mut check, one, two);
-            let said =
-                !two.is_empty() && !matches!(two, [one] if one.sort == super::tree::Sort::Text && arguments.len() == 2);
+            // A text there is what is said of the failure, and a pattern what it must say.
+            let text = |one: &super::tree::Token<'_>| one.sort == super::tree::Sort::Text && !one.text.starts_with('/');
+            let said = !two.is_empty() && !matches!(two, [one] if text(one) && arguments.len() == 2);
             let said = said && !matchers::is_any_error(two) && !truth::matches_all(two);
             (check.broad, check.message) = (!said, said);
+            // Nobody waits for it.
+            let promise = matches!(name, "rejects" | "throwsAsync") && tree.words(at).starts_with("assert.");
+            if promise && tree.kind_above(at) == "expression_statement" {
+                check = truth::told(check);
+            }
             walk.add(at, vec![check]);
         }
         Some((form, negative)) => {
@@ -122,9 +134,8 @@ pub(super) fn mocked(walk: &mut Walk<'_>, at: usize) {
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
         name.split('.').next().unwrap_or("").to_owned()
     };
-    let partly = ["requireActual", "importActual", "importOriginal", "actual", "spy: true"]
-        .iter()
-        .any(|word| tree.words(list).contains(word));
+    let names = replaced_names(tree, list);
+    let partly = names.is_some();
     let (target_stem, own) = (stem(target), stem(walk.path));
     if target.starts_with('.')
         && !partly
@@ -132,10 +143,52 @@ pub(super) fn mocked(walk: &mut Walk<'_>, at: usize) {
         && !matches!(own.as_str(), "" | "index" | "test" | "spec")
     {
         walk.suite.mocks = Some(Mark { line: tree.line(at), what: target.to_owned() });
-    } else if !partly && ["./", "../", "@/", "~/", "#"].iter().any(|near| target.starts_with(near)) {
+    } else if ["./", "../", "@/", "~/", "#"].iter().any(|near| target.starts_with(near)) {
         // A library is often replaced by one that does the same in memory.
-        walk.replaces_module(at, target);
+        walk.replaces_module(at, target, names);
     }
+}
+
+/// The names that a mock puts in the place of those of the module, where the rest of it is left; none where it is replaced as a
+/// whole. What asks the module itself is not replaced.
+fn replaced_names(tree: &Tree<'_>, list: usize) -> Option<Vec<String>> {
+    const MOST: usize = 200;
+    let factory = tree.parts(list).nth(1);
+    // What the factory is handed asks for the module: `async (original) => ({ ...(await original()), … })`.
+    let handed = factory.and_then(|factory| {
+        let one = tree.field(factory, "parameter");
+        one.or_else(|| tree.field(factory, "parameters").and_then(|list| tree.parts(list).next()))
+    });
+    let handed = handed.map(|one| tree.tokens_within(one, 1)).and_then(|tokens| tokens.first().map(|one| one.text));
+    let is_asked = |at: usize| {
+        let tokens = tree.tokens_within(at, 2_000);
+        let asks = |word: &str| {
+            ["requireActual", "importActual", "importOriginal"].contains(&word)
+                || word.to_ascii_lowercase().contains("actual")
+                || Some(word) == handed
+        };
+        tokens.iter().any(|token| token.sort == super::tree::Sort::Word && asks(token.text))
+    };
+    let body = factory.and_then(|factory| tree.field(factory, "body"));
+    if tree.words(list).contains("spy: true") {
+        return Some(Vec::new());
+    }
+    let body = body.filter(|body| is_asked(*body))?;
+    // The object that spreads the module into itself.
+    let spread = (body..tree.node(body).last).find(|at| tree.kind(*at) == "spread_element");
+    let Some(object) = spread.and_then(|spread| tree.up(spread)).filter(|at| tree.kind(*at) == "object") else {
+        return Some(Vec::new());
+    };
+    let mut names = Vec::new();
+    for pair in tree.parts(object).take(MOST) {
+        let key = tree.field(pair, "key").or_else(|| tree.field(pair, "name"));
+        let short = (tree.kind(pair) == "shorthand_property_identifier").then_some(pair);
+        let key = key.or(short).map(|key| tree.string(key).unwrap_or_else(|| tree.words(key)));
+        if let Some(key) = key.filter(|_| tree.kind(pair) != "spread_element" && !is_asked(pair)) {
+            names.push(key.to_owned());
+        }
+    }
+    Some(names)
 }
 
 /// `jest.spyOn(lamp, "dim").mockReturnValue(3)`, `sinon.stub(lamp, "dim").returns(3)`.

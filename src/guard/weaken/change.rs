@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::{Weaker, weaker_all};
+use super::{Weaker, weaker_beside};
 use crate::finding::{Finding, Severity};
 use crate::guard::parse::Language;
 use crate::guard::set::{self, Added};
@@ -84,6 +84,7 @@ pub fn weakened(reader: &dyn Reader, policy: &Policy, (base, head): (&CommitId, 
     let added = Added::by(policy);
     let mut all = Weakened::default();
     let (mut files, mut bytes) = (Vec::new(), 0_usize);
+    let (mut beside, mut opens) = (Vec::new(), 0_usize);
     for delta in reader.diff(base, head)? {
         let path = String::from_utf8_lossy(delta.path.as_bytes()).into_owned();
         let among = set::is_among_tests(&delta.path, &added);
@@ -107,6 +108,9 @@ pub fn weakened(reader: &dyn Reader, policy: &Policy, (base, head): (&CommitId, 
         };
         let size = |side: &Option<Vec<u8>>| side.as_ref().map_or(0, Vec::len);
         if !among && ![&old, &new].into_iter().flatten().any(|text| has_tests(text)) {
+            // It may open a file of tests.
+            opens = opens.saturating_add(size(&new));
+            beside.extend(new.filter(|_| opens <= MOST_BYTES));
             continue;
         }
         bytes = bytes.saturating_add(size(&old)).saturating_add(size(&new));
@@ -119,7 +123,7 @@ pub fn weakened(reader: &dyn Reader, policy: &Policy, (base, head): (&CommitId, 
     }
     let changed: Vec<_> =
         files.iter().map(|file| (file.path.as_str(), file.old.as_deref(), file.new.as_deref())).collect();
-    for (file, report) in files.iter().zip(weaker_all(&changed)) {
+    for (file, report) in files.iter().zip(weaker_beside(&changed, &beside)) {
         let File { path, now, old, new } = file;
         let found = report.found.into_iter().map(|weaker| Found { path: path.clone(), now: now.clone(), weaker });
         all.found.extend(found);

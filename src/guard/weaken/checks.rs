@@ -47,13 +47,19 @@ pub(super) fn checks(old: &Unit, new: &Unit, around: &Around, late: bool) -> Vec
             },
         );
     }
-    // The same expectation of something else is the same check, written otherwise.
-    pair_up(
-        &mut old_left,
-        &mut new_left,
-        |check| (check.expected != 0 && !check.trivial).then_some((check.expected, check.form as u8)),
-        |_, _| {},
-    );
+    // The same expectation of something else is the same check, written otherwise; a length first as one.
+    for of_lengths in [true, false] {
+        let length = |check: &Check| of_lengths && check.part_of != 0;
+        pair_up(
+            &mut old_left,
+            &mut new_left,
+            |check| {
+                let told = check.expected != 0 && !check.trivial;
+                told.then_some((check.expected, check.form as u8, length(check)))
+            },
+            |_, _| {},
+        );
+    }
     alike(&mut old_left, &mut new_left, |a, b| found.extend(judged(old, new, a, b, true)));
     room += new_left.iter().map(|check| room_of(check)).sum::<usize>();
     if !late {
@@ -182,10 +188,21 @@ fn alike<'a>(old: &mut Vec<&'a Check>, new: &mut Vec<&'a Check>, mut with: impl 
 /// What an old check and the new one on the same thing have to do with each other.
 fn judged(old: &Unit, new: &Unit, before: &Check, after: &Check, guessed: bool) -> Option<Weaker> {
     let at = |what: What, says: String, next: &str| Some(say(new, what, after.line, false, says, next));
+    if after.recorded && !before.recorded && before.form == Form::Exact && before.literal {
+        let says = format!(
+            "`{}` expects what is recorded of the code; it was written out before: `{}`.",
+            after.shown, before.shown
+        );
+        return at(What::ExpectationFromCode, says, "Write the expected value out.");
+    }
     if from_code(new, before, after) {
         let says =
             format!("`{}` expects what the code gives; it was written out before: `{}`.", after.shown, before.shown);
         return at(What::ExpectationFromCode, says, "Write the expected value out.");
+    }
+    if after.cut && !before.cut && before.fraction && !after.fraction {
+        let says = format!("`{}` is cut to a whole number; it was `{}`.", after.shown, before.shown);
+        return at(What::ToleranceWidened, says, "Compare the value itself, by a tolerance that is due to rounding.");
     }
     if let (Some(was), Some(is)) = (before.tolerance, after.tolerance)
         && is.0 > was.0 * 1.000_001
@@ -220,6 +237,9 @@ fn from_code(new: &Unit, before: &Check, after: &Check) -> bool {
     if after.same && !after.negative {
         return true;
     }
+    if new.exported && is_made(new, after) {
+        return true;
+    }
     let given = |names: &[u64]| {
         names.iter().filter_map(|name| new.given.get(name)).flat_map(|given| given.calls.clone()).collect::<Vec<_>>()
     };
@@ -243,6 +263,18 @@ fn from_code(new: &Unit, before: &Check, after: &Check) -> bool {
     expects.iter().any(|name| looked.contains(name))
 }
 
+/// Whether a function with a capital is called on both sides, as Go has them.
+fn is_made(new: &Unit, after: &Check) -> bool {
+    let given = |names: &[u64]| {
+        names.iter().filter_map(|name| new.given.get(name)).flat_map(|given| given.made.clone()).collect::<Vec<_>>()
+    };
+    let mut looked: HashSet<u64> = after.made.iter().copied().collect();
+    if after.about.len() == 1 {
+        looked.extend(given(&after.about));
+    }
+    after.expects_made.iter().copied().chain(given(&after.expects_names)).any(|name| looked.contains(&name))
+}
+
 /// Why the new check on the same thing holds less; none where it does not.
 fn loosened(before: &Check, after: &Check) -> Option<&'static str> {
     if after.told {
@@ -253,6 +285,9 @@ fn loosened(before: &Check, after: &Check) -> Option<&'static str> {
     }
     if !after.either.is_empty() && before.either.is_empty() && after.either.contains(&before.text) {
         return Some("something else suffices too");
+    }
+    if super::errors::fits_more(&before.pattern, &after.pattern) && !after.pattern.is_empty() {
+        return Some("more will do");
     }
     if before.form == Form::Raises && after.form == Form::Raises {
         return if !before.broad && after.broad {
@@ -327,6 +362,8 @@ fn gained_room(before: &Check, after: &Check) -> usize {
 /// Checks that nothing took the place of.
 fn removed(old: &Unit, new: &Unit, old_left: &[&Check], room: usize, around: &Around) -> Vec<Weaker> {
     // Something out of sight, or a table, may have taken them over.
+    let left: Vec<&Check> = old_left.iter().copied().filter(|check| !is_of_a_whole(check, old, new)).collect();
+    let old_left = left.as_slice();
     let elsewhere = new.maybe > old.maybe
         || new.tables.len() > old.tables.len()
         || new.loops > old.loops
@@ -364,6 +401,22 @@ fn removed(old: &Unit, new: &Unit, old_left: &[&Check], room: usize, around: &Ar
         say(new, What::AssertionRemoved, check.line, true, says, PUT_BACK)
     })
     .collect()
+}
+
+/// Whether what it looks at is a part, or the length, of what must be as it is written out now; or the length of what is taken
+/// apart, which fails where there are more parts or fewer.
+fn is_of_a_whole(check: &Check, old: &Unit, new: &Unit) -> bool {
+    if check.about.is_empty() {
+        return false;
+    }
+    let is_of = |whole: &[u64]| {
+        let given = |name: &u64| old.given.get(name).is_some_and(|given| given.names == whole);
+        !whole.is_empty()
+            && (check.about.windows(whole.len()).any(|part| part == whole) || check.about.iter().any(given))
+    };
+    new.checks.iter().any(|other| {
+        other.form == Form::Exact && other.listed && other.wild == 0 && !other.guarded && is_of(&other.about)
+    }) || check.part_of != 0 && new.unpacked.iter().any(|whole| is_of(whole))
 }
 
 /// Whether the same check stands there still, and looks at nothing that could have changed between the two: no variable of the

@@ -96,6 +96,10 @@ pub(super) fn fresh(new: &Unit, taken: &Taken) -> Vec<Weaker> {
     let mut found: Vec<Weaker> = late(new, &[]).into_iter().collect();
     found.extend(caught(new, 0));
     found.extend(mocked(new, &[], taken));
+    found.extend(ended(new, &[]));
+    if new.says_the_same() && found.is_empty() {
+        found.push(nothing(new));
+    }
     if new.asserts_nothing() && found.is_empty() {
         found.push(nothing(new));
     }
@@ -111,6 +115,10 @@ pub(super) fn units(old: &Unit, new: &Unit, around: &Around, taken: &Taken) -> V
             _ => {}
         }
     }
+    if let Some(mark) = new.limited.as_ref().filter(|_| new.test && old.skip.is_none() && old.limited.is_none()) {
+        let says = format!("The test is not run as usual: {}.", mark.what);
+        return vec![say(new, What::Skipped, mark.line, false, says, "Run it always, or say in the commit why not.")];
+    }
     if old.body == new.body {
         // A class may have been given a mock for all of its tests.
         return mocked(new, &old.mocks, taken).into_iter().collect();
@@ -119,6 +127,7 @@ pub(super) fn units(old: &Unit, new: &Unit, around: &Around, taken: &Taken) -> V
     found.extend(caught(new, old.caught.len()));
     found.extend(mocked(new, &old.mocks, taken));
     found.extend(panics(old, new));
+    found.extend(ended(new, &old.exits));
     let late = !found.is_empty();
     if !late && new.test && new.asserts_nothing() && old.holds().next().is_some() {
         found.push(nothing(new));
@@ -135,6 +144,13 @@ fn skipped(new: &Unit, mark: &Mark) -> Weaker {
     say(new, What::Skipped, mark.line, false, says, "Make it run, or say in the commit why it can't.")
 }
 
+/// A test whose class is none that a runner takes.
+pub(super) fn uncollected(old: &Unit, new: &Unit) -> Option<Weaker> {
+    let mark = new.uncollected.as_ref().filter(|_| old.uncollected.is_none() && old.skip.is_none())?;
+    let says = format!("The test is not run: no runner takes `{}` for a class of tests.", mark.what);
+    Some(say(new, What::Skipped, mark.line, false, says, "Name it `Test…`, or let it be a `TestCase`."))
+}
+
 fn nothing(new: &Unit) -> Weaker {
     let says = "The test asserts nothing: it passes whatever the code gives back.".to_owned();
     say(new, What::AssertsNothing, new.line, false, says, "Assert what the code must do.")
@@ -144,6 +160,16 @@ fn late(new: &Unit, before: &[Mark]) -> Option<Weaker> {
     let mark = new.dead.first().filter(|_| before.is_empty())?;
     let says = format!("What the test checks is never reached: `{}`.", mark.what);
     Some(say(new, What::Skipped, mark.line, false, says, "Take the early end or the dead condition away."))
+}
+
+/// A check of what the test is left for early where it is not so: it never fails.
+fn ended(new: &Unit, before: &[(u64, u64)]) -> Option<Weaker> {
+    let exits: HashSet<&(u64, u64)> = new.exits.iter().filter(|exit| !before.contains(exit)).collect();
+    let check = new.checks.iter().find(|check| {
+        !check.negative && exits.contains(&(check.subject, check.expected)) && check.form >= super::model::Form::Near
+    })?;
+    let says = format!("`{}` never fails: the test is left before it where that is not so.", check.shown);
+    Some(say(new, What::AssertionLoosened, check.line, false, says, "Take the early end away."))
 }
 
 fn caught(new: &Unit, before: usize) -> Option<Weaker> {

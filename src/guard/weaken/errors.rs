@@ -57,3 +57,58 @@ pub(super) fn wider(before: &[u64], after: &[u64]) -> bool {
     };
     was != is && was.iter().all(covers)
 }
+
+/// A pattern of Rust, word by word: a name that takes whatever comes is `_`.
+pub(super) fn pattern(tokens: Tokens<'_, '_>) -> Vec<u64> {
+    let text = |at: Option<usize>| at.and_then(|at| tokens.get(at)).map_or("", |token| token.text);
+    let takes = |at: usize, token: &super::tree::Token<'_>| {
+        token.sort == Sort::Word
+            && token.text.starts_with(char::is_lowercase)
+            && !matches!(token.text, "true" | "false" | "if" | "ref" | "mut")
+            && !matches!(text(Some(at + 1)), "(" | "{" | "::" | ":" | "!" | ".")
+            && !matches!(text(at.checked_sub(1)), "::" | ".")
+    };
+    // What a condition asks beside it is compared as it is written.
+    let end = tokens.iter().position(|token| token.text == "if").unwrap_or(tokens.len());
+    let one = |(at, token): (usize, &super::tree::Token<'_>)| {
+        hash(if at < end && takes(at, token) { "_" } else { token.text })
+    };
+    tokens.iter().enumerate().map(one).collect()
+}
+
+/// Whether a pattern fits all that another one does, and more: it is the same but for `_` and `..` in the place of what was said.
+pub(super) fn fits_more(before: &[u64], after: &[u64]) -> bool {
+    let [any, rest, comma, guard] = ["_", "..", ",", "if"].map(hash);
+    let [opens, closes] = [["(", "[", "{"], [")", "]", "}"]].map(|all| all.map(hash));
+    // A condition beside the pattern that is gone.
+    let asked = |pattern: &[u64]| pattern.iter().position(|word| *word == guard);
+    let (was, is) = (asked(before), asked(after));
+    if is.is_some() && was.and_then(|at| before.get(at..)) != is.and_then(|at| after.get(at..)) || before.is_empty() {
+        return false;
+    }
+    let plain = before.get(..was.unwrap_or(before.len())).unwrap_or_default();
+    let wide = after.get(..is.unwrap_or(after.len())).unwrap_or_default();
+    let (mut at, mut more) = (0, was.is_some() && is.is_none());
+    for word in wide {
+        if *word != any && *word != rest {
+            if plain.get(at) != Some(word) {
+                return false;
+            }
+            at += 1;
+            continue;
+        }
+        let from = at;
+        let mut depth = 0_usize;
+        while let Some(next) = plain.get(at) {
+            let ends = closes.contains(next) || *next == comma && *word == any;
+            if depth == 0 && ends {
+                break;
+            }
+            depth += usize::from(opens.contains(next));
+            depth -= usize::from(closes.contains(next));
+            at += 1;
+        }
+        more |= plain.get(from..at) != Some(&[*word]);
+    }
+    more && at == plain.len()
+}

@@ -4,7 +4,7 @@
 //! gocheck, or of a function of the file that checks. What a function of elsewhere does with `t` is out of sight.
 
 use super::matchers;
-use super::model::{Check, Form, Mark, bag};
+use super::model::{Check, Form, Mark, ONLY, bag};
 use super::tree::{Token, Tree, digest, hash};
 use super::truth::{self, Tokens, bare, split};
 use super::walk::{Walk, says_check};
@@ -18,6 +18,7 @@ pub(super) fn own(tree: &Tree<'_>) -> impl Iterator<Item = u64> {
 pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     match tree.kind(at) {
+        "comment" if walk.suite.units.is_empty() && !walk.inside() => built(walk, at),
         "function_declaration" | "method_declaration" if !walk.inside() => function(walk, at),
         "call_expression" if walk.inside() => call(walk, at),
         "if_statement" if walk.inside() => condition(walk, at),
@@ -46,7 +47,39 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     } else {
         called_test && parameters.contains("testing.T") && !parameters.contains("testing.TB")
     };
+    if name == "TestMain" {
+        main(walk, at);
+    }
     walk.begin(at, name, test && name != "TestMain");
+}
+
+/// `//go:build ignore` takes the file out, and a word that somebody must give leaves it to them.
+fn built(walk: &mut Walk<'_>, at: usize) {
+    const SYSTEMS: [&str; 12] =
+        ["linux", "darwin", "windows", "unix", "freebsd", "amd64", "arm64", "cgo", "race", "goexperiment", "gc", "js"];
+    let words = walk.tree.words(at);
+    let Some(rest) = words.strip_prefix("//go:build ").or_else(|| words.strip_prefix("// +build ")) else { return };
+    let word = rest.trim();
+    let mark = |what: String| Some(Mark { line: walk.tree.line(at), what });
+    let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if matches!(word, "ignore" | "never" | "none" | "disabled") {
+        walk.suite.skip = mark(format!("`//go:build {word}`"));
+    } else if plain && !SYSTEMS.contains(&word) && super::place::unlooked(&format!("a_{word}_test.go")).is_none() {
+        walk.suite.limited = mark(format!("{ONLY}`-tags {word}`"));
+    }
+}
+
+/// `func TestMain(m *testing.M) { os.Exit(0) }`: no test of the package is run, or none can fail.
+fn main(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let (Some(list), Some(body)) = (tree.field(at, "parameters"), tree.field(at, "body")) else { return };
+    let named = tree.parts(list).next().and_then(|one| tree.field(one, "name")).map_or("", |name| tree.words(name));
+    let used = tree.tokens_within(body, 2_000).iter().any(|token| token.text == named);
+    let quits = lines(tree, body).into_iter().any(|line| tree.words(line) == "os.Exit(0)");
+    if !used || quits {
+        let what = if used { "`os.Exit(0)` in `TestMain`" } else { "a `TestMain` that runs nothing" };
+        walk.suite.skip = Some(Mark { line: tree.line(at), what: what.to_owned() });
+    }
 }
 
 /// Names by which a test's handle goes.
@@ -107,6 +140,10 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     if !depends {
         return;
     }
+    if lines(tree, body).first().is_some_and(|line| tree.kind(*line) == "return_statement") {
+        let tokens = walk.tokens(condition);
+        walk.leaves(at, &tokens);
+    }
     if tree.field(at, "alternative").is_none() && lines(tree, body).into_iter().all(|line| is_told(tree, line)) {
         let tokens = walk.tokens(condition);
         let before = tree.field(at, "initializer").and_then(|first| tree.field(first, "right"));
@@ -141,7 +178,14 @@ fn must_not(line: u32, condition: Tokens<'_, '_>, before: Option<&[Token<'_>]>) 
                 check.form = if check.trivial && !is_bool(part) { Form::Truth } else { Form::Differs };
                 check.negative = false;
             }
-            Form::Differs => (check.form, check.negative) = (Form::Exact, false),
+            Form::Differs => {
+                (check.form, check.negative) = (Form::Exact, false);
+                let sides = split(bare(part), &["!="]);
+                if let Some((_, digits)) = sides.iter().find_map(|side| truth::rounded(bare(side))) {
+                    check.form = Form::Near;
+                    check.tolerance = Some(super::model::Tolerance(0.5 * 0.1_f64.powf(digits)));
+                }
+            }
             // `x != nil` must be false: it is nil.
             Form::Truth if part.iter().any(|token| token.text == "!=") => {
                 (check.form, check.trivial, check.negative) = (Form::Exact, true, false);
@@ -345,6 +389,9 @@ fn nested(walk: &mut Walk<'_>, name: usize, right: usize) {
     let tree = walk.tree;
     let Some(function) = tree.parts(right).next().filter(|first| tree.kind(*first) == "func_literal") else { return };
     let name = tree.words(name);
+    if let Some(body) = tree.field(function, "body") {
+        walk.stands_in(right, name, body);
+    }
     // Where it is put into `_` so that the compiler is content.
     let Some(block) = tree.up(right).and_then(|statement| tree.up(statement)) else { return };
     let idle = tree.parts(block).take(500).filter(|line| tree.kind(*line) == "assignment_statement");

@@ -203,12 +203,18 @@ fn exact(
         ["expect", ".", "closeTo"] => check.form = Form::Near,
         _ => {}
     }
+    if let Some((inner, digits)) = truth::rounded(truth::bare(subject)) {
+        truth::sides(&mut check, inner, expected);
+        check.form = Form::Near;
+        check.tolerance = Some(Tolerance(0.5 * 0.1_f64.powf(digits)));
+    }
     // What is looked at is the call of a mock or the length, not the value: another matcher is another question.
     if name.contains("Called") || name.contains("called") || name == "callCount" {
         check.subject ^= 1;
     }
     if name.ends_with("Snapshot") {
         (check.form, check.literal) = (Form::Other, false);
+        check.recorded = one.is_empty() && matches!(name, "toMatchSnapshot" | "toMatchInlineSnapshot");
     }
     check
 }

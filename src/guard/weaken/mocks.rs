@@ -33,6 +33,24 @@ pub(super) fn mocked(new: &Unit, before: &[Mark], taken: &Taken) -> Option<Weake
     None
 }
 
+/// A function of the test itself that took the place of what the test looked at.
+pub(super) fn stood_in(old: &Unit, new: &Unit, before: &Suite) -> Option<Weaker> {
+    let helpers: HashSet<&str> = before
+        .units
+        .iter()
+        .filter(|unit| !unit.test && !unit.apart)
+        .map(|unit| super::model::last_name(&unit.name))
+        .collect();
+    let own = |name: &str| helpers.contains(name) || old.locals.iter().any(|mark| mark.what == name);
+    new.locals.iter().filter(|mark| !own(&mark.what)).find_map(|mark| {
+        let wanted = HashSet::from([link(hash(""), &mark.what)]);
+        old.checks.iter().find(|check| looks_at(check, old, &wanted))?;
+        let check = new.checks.iter().find(|check| looks_at(check, new, &wanted))?;
+        let says = format!("`{}` is replaced by a mock, and `{}` checks the mock.", mark.what, check.shown);
+        Some(say(new, What::MocksSubject, mark.line, false, says, NEXT))
+    })
+}
+
 /// A mock that a method is, of a module that has another name here, or of an object of its class.
 fn paths_of(what: &str, taken: &Taken, new: &Unit) -> HashSet<u64> {
     let (module, name) = what.rsplit_once('.').unwrap_or(("", what));
@@ -74,13 +92,21 @@ fn looks_at(check: &Check, new: &Unit, wanted: &HashSet<u64>) -> bool {
 
 /// A module that a file replaces as a whole, and of which a test asks nothing but what it gives.
 pub(super) fn of_modules(path: &str, old: Option<&Suite>, new: &Suite) -> Option<Weaker> {
-    let before: HashSet<&str> = old.iter().flat_map(|old| &old.replaced).map(|mark| mark.what.as_str()).collect();
-    for mark in new.replaced.iter().filter(|mark| !before.contains(mark.what.as_str())) {
+    let before: HashSet<(&str, &Option<Vec<String>>)> =
+        old.iter().flat_map(|old| &old.replaced).map(|(mark, names)| (mark.what.as_str(), names)).collect();
+    for (mark, names) in new.replaced.iter().filter(|(mark, names)| !before.contains(&(mark.what.as_str(), names))) {
+        let is_replaced = |name: &str| names.as_ref().is_none_or(|names| names.iter().any(|one| one == name));
         let (mut bare, mut whole): (HashSet<u64>, HashSet<u64>) = (HashSet::new(), HashSet::new());
         for (here, (_, there)) in new.taken.iter().filter(|(_, (from, _))| *from == mark.what) {
-            bare.insert(linked(*here));
             // All of the module under one name: whatever is called on it.
-            whole.extend(matches!(there.as_str(), "*" | "default").then_some(*here));
+            match (there.as_str(), names) {
+                ("*" | "default", None) => {
+                    bare.insert(linked(*here));
+                    whole.insert(*here);
+                }
+                ("*", Some(names)) => bare.extend(names.iter().map(|name| link(*here, name))),
+                (name, _) => bare.extend(is_replaced(name).then(|| linked(*here))),
+            }
         }
         let seen = |unit: &Unit, check: &Check| {
             let given = check.about.iter().take(1).filter_map(|name| unit.given.get(name));

@@ -11,6 +11,7 @@
 //! It never decides alone: it is for whoever reviews. What got weaker does not pass by itself, and blocks only where the policy
 //! says so; a person's approval takes it as it is.
 
+mod cfg;
 mod chains;
 mod change;
 mod checks;
@@ -22,6 +23,7 @@ mod matchers;
 mod mocks;
 mod model;
 mod pair;
+mod place;
 mod python;
 mod reach;
 mod rust;
@@ -102,6 +104,11 @@ pub fn weaker(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Report {
 /// The same over a whole change, a report for each file, in order. A test that moved from one file to another is the
 /// same test.
 pub fn weaker_all(changed: &[Changed<'_>]) -> Vec<Report> {
+    weaker_beside(changed, &[])
+}
+
+/// The same, where the change has other texts beside these, which may open or name a file of tests.
+fn weaker_beside(changed: &[Changed<'_>], beside: &[Vec<u8>]) -> Vec<Report> {
     let mut reports = Vec::new();
     let mut files = Vec::new();
     for (index, (path, old, new)) in changed.iter().enumerate() {
@@ -120,13 +127,37 @@ pub fn weaker_all(changed: &[Changed<'_>]) -> Vec<Report> {
             }
         }
     }
-    for (index, (mut found, changed)) in pair::weaker(&files) {
+    for (index, (mut found, changed)) in pair::weaker(&files, &pair::Texts { changed, beside }) {
         if let Some(report) = reports.get_mut(index) {
             bounded(&mut found);
             (report.found, report.changed) = (found, changed);
         }
     }
+    for file in &files {
+        if let Some(report) = reports.get_mut(file.index) {
+            broken(file, report);
+        }
+    }
     reports
+}
+
+/// Nobody knows what a test holds in a text that breaks off: that of a new file, or one that would be told to hold nothing.
+fn broken(file: &pair::File<'_>, report: &mut Report) {
+    let Some((new, line)) = file.new.as_ref().and_then(|new| Some((new, new.broken?))) else { return };
+    let named = || match Language::of(file.path) {
+        Some(Language::Rust) => file.path.rsplit('/').nth(1) == Some("tests"),
+        _ => place::unlooked(file.path).is_none(),
+    };
+    let tested = || new.units.iter().any(|unit| unit.test) || named();
+    let empty = |one: &Weaker| one.what == What::AssertsNothing;
+    let unknown = match &file.old {
+        None => tested(),
+        Some(old) => old.broken.is_none() && report.found.iter().any(empty),
+    };
+    if unknown {
+        report.found.retain(|one| !empty(one));
+        report.unread = Some(format!("Line {line} can't be made out: something is missing there, or too much."));
+    }
 }
 
 /// More than this says nothing more.
@@ -156,6 +187,7 @@ fn read(language: Language, path: &str, text: Option<&[u8]>) -> Result<Option<Su
         }
         Language::Go => Walk::through(&tree, path, go::own(&tree).collect(), go::enter),
     };
+    let suite = suite.map(|suite| Suite { broken: tree.broken, ..suite });
     suite.map(Some).ok_or_else(|| "It nests too deeply to be compared.".to_owned())
 }
 

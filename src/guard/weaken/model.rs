@@ -56,6 +56,16 @@ pub(super) struct Check {
     /// Names of functions that are called on the side that is looked at, and on the side that is expected.
     pub(super) calls: Vec<u64>,
     pub(super) expects_calls: Vec<u64>,
+    /// Names with a capital that are called on either side: functions in Go.
+    pub(super) made: Vec<u64>,
+    pub(super) expects_made: Vec<u64>,
+    /// The expectation is recorded from what the code gave.
+    pub(super) recorded: bool,
+    /// The value is cut to a whole number before; and what is expected has a fraction.
+    pub(super) cut: bool,
+    pub(super) fraction: bool,
+    /// The pattern that it must fit, word by word.
+    pub(super) pattern: Vec<u64>,
     /// What is called there, with what stands before its dot; and the first words of such paths.
     pub(super) links: Vec<u64>,
     pub(super) roots: Vec<u64>,
@@ -63,6 +73,8 @@ pub(super) struct Check {
     pub(super) expects_names: Vec<u64>,
     /// Both sides are the same words.
     pub(super) same: bool,
+    /// The expectation is a whole that is written out, part by part: a list, a map.
+    pub(super) listed: bool,
     /// Wildcards in the expectation.
     pub(super) wild: usize,
     pub(super) tolerance: Option<Tolerance>,
@@ -106,10 +118,17 @@ impl Check {
             trivial: false,
             calls: Vec::new(),
             expects_calls: Vec::new(),
+            made: Vec::new(),
+            expects_made: Vec::new(),
+            recorded: false,
+            cut: false,
+            fraction: false,
+            pattern: Vec::new(),
             links: Vec::new(),
             roots: Vec::new(),
             expects_names: Vec::new(),
             same: false,
+            listed: false,
             wild: 0,
             tolerance: None,
             broad: false,
@@ -175,6 +194,16 @@ pub(super) struct Mark {
     pub(super) what: String,
 }
 
+/// How a mark begins that says under which condition a test is still run.
+pub(super) const ONLY: &str = "it is run only with ";
+
+impl Mark {
+    /// Whether it says under which condition something is still run.
+    pub(super) fn is_limit(&self) -> bool {
+        self.what.starts_with(ONLY)
+    }
+}
+
 /// The cases that a test is run with.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
@@ -211,6 +240,16 @@ pub(super) struct Unit {
     /// Results that are thrown away: the subject of each, and where.
     pub(super) discarded: Vec<(u64, u32)>,
     pub(super) skip: Option<Mark>,
+    /// It is run only under this condition: a feature, a word of the environment.
+    pub(super) limited: Option<Mark>,
+    /// It stands in a class that no runner takes for one of tests.
+    pub(super) uncollected: Option<Mark>,
+    /// It is run before each test beside it.
+    pub(super) before_each: bool,
+    /// What ends it early where a check behind would fail: what is looked at, and what is expected.
+    pub(super) exits: Vec<(u64, u64)>,
+    /// Functions of the test itself that give back what is written out.
+    pub(super) locals: Vec<Mark>,
     /// Checks that come too late: after a return, or under a condition that never holds.
     pub(super) dead: Vec<Mark>,
     /// Failures that are caught and forgotten.
@@ -226,8 +265,12 @@ pub(super) struct Unit {
     pub(super) tokens: Vec<u64>,
     /// Strings in it.
     pub(super) strings: Vec<u64>,
+    /// What is taken apart into so many names as it has parts, each by its words.
+    pub(super) unpacked: Vec<Vec<u64>>,
     /// Names of what it is given.
     pub(super) parameters: Vec<u64>,
+    /// Functions have names with a capital there: it is Go.
+    pub(super) exported: bool,
     /// It has tests inside.
     pub(super) holds_tests: bool,
     /// Values that were given to names.
@@ -238,6 +281,7 @@ pub(super) struct Unit {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Given {
     pub(super) calls: Vec<u64>,
+    pub(super) made: Vec<u64>,
     pub(super) links: Vec<u64>,
     pub(super) roots: Vec<u64>,
     /// The words of it.
@@ -248,6 +292,27 @@ impl Unit {
     /// In how many ways it repeats what it does, over cases.
     pub(super) fn repeats(&self) -> usize {
         self.loops + self.tables.len()
+    }
+
+    /// A mark that skips it, or says under which condition it is still run.
+    pub(super) fn skipped_by(&mut self, mark: Option<Mark>) {
+        let Some(mark) = mark else { return };
+        if mark.is_limit() {
+            self.limited = Some(mark);
+        } else {
+            self.skip = Some(mark);
+        }
+    }
+
+    /// Whether all that it checks is that things are themselves.
+    pub(super) fn says_the_same(&self) -> bool {
+        let same = |check: &Check| check.same && check.form == Form::Exact && check.links.is_empty();
+        let meant = ["eq", "same", "self", "reflexiv", "identi", "nan", "stable"];
+        let name = last_name(&self.name).to_ascii_lowercase();
+        self.maybe == 0
+            && self.holds().next().is_some()
+            && self.holds().all(same)
+            && !meant.iter().any(|word| name.contains(word))
     }
 
     /// The checks that hold something.
@@ -275,15 +340,38 @@ pub(super) struct Suite {
     pub(super) beside: Vec<u64>,
     /// The file as a whole is skipped.
     pub(super) skip: Option<Mark>,
+    /// The file as a whole is run only under this condition.
+    pub(super) limited: Option<Mark>,
+    /// A macro of the file takes the place of an assertion, and asserts nothing.
+    pub(super) shadowed: Option<Mark>,
     /// The file replaces the module that it tests.
     pub(super) mocks: Option<Mark>,
-    /// Modules that the file replaces.
-    pub(super) replaced: Vec<Mark>,
+    /// Modules that the file replaces; where it does so in part, by these names.
+    pub(super) replaced: Vec<(Mark, Option<Vec<String>>)>,
+    /// The line at which the parser could make nothing of the text.
+    pub(super) broken: Option<u32>,
     /// What the file takes from elsewhere: by the name that it has here, where from, and its name there.
     pub(super) taken: HashMap<u64, (String, String)>,
 }
 
 impl Suite {
+    /// What skips before each test skips them all.
+    fn skip_behind(&mut self) {
+        let before = self.units.iter().filter(|unit| unit.before_each);
+        let marks = before.filter_map(|unit| {
+            let group = unit.name.rsplit_once("::").map_or("", |(group, _)| group);
+            unit.skip.clone().map(|mark| (group.to_owned(), mark))
+        });
+        for (group, mark) in marks.take(50).collect::<Vec<_>>() {
+            for unit in self.units.iter_mut().filter(|unit| unit.test && unit.skip.is_none()) {
+                let rest = unit.name.strip_prefix(group.as_str());
+                if group.is_empty() || rest.is_some_and(|rest| rest.starts_with("::")) {
+                    unit.skip = Some(mark.clone());
+                }
+            }
+        }
+    }
+
     /// Turns each call of a function of the file that checks into a check.
     pub(super) fn follow(&mut self) {
         const ROUNDS: usize = 4;
@@ -307,6 +395,7 @@ impl Suite {
                 break;
             }
         }
+        self.skip_behind();
         for unit in &mut self.units {
             let own = hash(last_name(&unit.name));
             for call in &unit.calls {

@@ -1,10 +1,12 @@
 //! Which new test is which old one: by name, by body, or by most of its body, over all files of a change.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::compare::{self, Around};
 use super::model::{Suite, Unit, last_name};
+use super::place::{self, Words};
 use super::{Weaker, What};
+use crate::guard::parse::Language;
 
 /// A file of a change, read.
 pub(super) struct File<'a> {
@@ -29,8 +31,21 @@ const MOST_COMPARED: usize = 4_000_000;
 /// What got weaker in a file, and how many of its tests are new, gone or not as they were.
 pub(super) type Found = (Vec<Weaker>, usize);
 
+/// The texts of a change: of the files of tests, and others of it.
+pub(super) struct Texts<'a> {
+    pub(super) changed: &'a [super::Changed<'a>],
+    pub(super) beside: &'a [Vec<u8>],
+}
+
+impl Texts<'_> {
+    fn words(&self) -> Words {
+        let new = self.changed.iter().map(|(_, _, new)| new.unwrap_or_default());
+        Words::of(new.chain(self.beside.iter().map(Vec::as_slice)))
+    }
+}
+
 /// What got weaker, by file.
-pub(super) fn weaker(files: &[File<'_>]) -> BTreeMap<usize, Found> {
+pub(super) fn weaker(files: &[File<'_>], texts: &Texts<'_>) -> BTreeMap<usize, Found> {
     let mut found: BTreeMap<usize, Found> = BTreeMap::new();
     let mut pairs: Vec<(Placed<'_>, Placed<'_>)> = Vec::new();
     let (mut old_left, mut new_left): (Vec<Placed<'_>>, Vec<Placed<'_>>) = (Vec::new(), Vec::new());
@@ -59,8 +74,18 @@ pub(super) fn weaker(files: &[File<'_>]) -> BTreeMap<usize, Found> {
             *count += usize::from(changed);
         }
     };
-    for ((_, old), (at, new)) in pairs.iter().chain(&helpers) {
-        put(*at, compare::units(old, new, &around, taken(*at)), new.test && old.body != new.body);
+    for ((from, old), (at, new)) in pairs.iter().chain(&helpers) {
+        let mut weaker = compare::units(old, new, &around, taken(*at));
+        if weaker.is_empty() && new.test {
+            let before = files.get(*from).and_then(|file| file.old.as_ref());
+            weaker.extend(before.and_then(|before| super::mocks::stood_in(old, new, before)));
+            // A class of another file may be gathered there.
+            weaker.extend(compare::uncollected(old, new).filter(|_| from == at));
+        }
+        put(*at, weaker, new.test && old.body != new.body);
+    }
+    for (at, weaker) in unlooked(files, &pairs, texts) {
+        put(at, vec![weaker], false);
     }
     for (at, old) in &old_left {
         let lost = is_loss(old)
@@ -72,6 +97,45 @@ pub(super) fn weaker(files: &[File<'_>]) -> BTreeMap<usize, Found> {
     }
     for (at, new) in &new_left {
         put(*at, compare::fresh(new, taken(*at)), true);
+    }
+    found
+}
+
+/// Tests that moved to where no runner looks, one for each file that they came to.
+fn unlooked(files: &[File<'_>], pairs: &[(Placed<'_>, Placed<'_>)], texts: &Texts<'_>) -> Vec<(usize, Weaker)> {
+    let mut words: Option<Words> = None;
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
+    for ((from, old), (to, new)) in pairs {
+        let (Some(was), Some(is)) = (files.get(*from), files.get(*to)) else { continue };
+        let moved = from != to && new.test && old.skip.is_none() && new.skip.is_none();
+        if !moved || place::unlooked(was.path).is_some() || !seen.insert(*to) {
+            continue;
+        }
+        let why = if Language::of(is.path) == Some(Language::Rust) {
+            let words = words.get_or_insert_with(|| texts.words());
+            let lost = is.old.is_none() && !place::is_opened(is.path, words);
+            lost.then(|| "no `mod` line of the change opens it".to_owned())
+        } else {
+            place::unlooked(is.path)
+        };
+        let Some(why) = why else { continue };
+        let stem = is.path.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or("");
+        let excused = match Language::of(is.path) {
+            // A file that gathers its tests from others.
+            Some(Language::Python) => words.get_or_insert_with(|| texts.words()).names(stem, is.index),
+            Some(Language::JavaScript | Language::TypeScript | Language::Tsx) => {
+                let text = texts.changed.get(is.index).and_then(|(_, _, new)| *new).unwrap_or_default();
+                !place::is_found_by_name(is.path, text)
+            }
+            _ => false,
+        };
+        if excused {
+            continue;
+        }
+        let says = format!("Tests moved here from `{}`, where no runner looks for them: {why}.", was.path);
+        let next = "Put them where tests are found, or say in the commit what runs them here.".to_owned();
+        let (what, test) = (What::Skipped, is.path.to_owned());
+        found.push((*to, Weaker { what, test, line: new.line, gone: false, says, next }));
     }
     found
 }
@@ -147,6 +211,16 @@ fn whole_file(file: &File<'_>, found: &mut Vec<Weaker>) {
         let says = format!("The whole file is skipped by {}.", mark.what);
         say(What::Skipped, mark.line, says, "Take the mark away, or skip only what can't be run, and say why.");
     }
+    if let Some(mark) =
+        new.limited.as_ref().filter(|_| old.is_some_and(|old| old.limited.is_none() && old.skip.is_none()))
+    {
+        let says = format!("The whole file is not run as usual: {}.", mark.what);
+        say(What::Skipped, mark.line, says, "Run it always, or say in the commit why not.");
+    }
+    if let Some(mark) = new.shadowed.as_ref().filter(|_| old.is_none_or(|old| old.shadowed.is_none())) {
+        let says = format!("`{}!` is a macro of this file that asserts nothing.", mark.what);
+        say(What::AssertsNothing, mark.line, says, "Take the macro away.");
+    }
     let several = new.units.iter().filter(|unit| unit.test).count() > 1;
     if let Some(mark) = new.only.as_ref().filter(|_| several && old.is_none_or(|old| old.only.is_none())) {
         let says = format!("Only `{}` is run: the other tests of the file are not.", mark.what);
@@ -208,7 +282,7 @@ fn by_key<'a>(
         taken.push(std::ptr::from_ref(new.1));
         false
     });
-    let taken: std::collections::HashSet<*const Unit> = taken.into_iter().collect();
+    let taken: HashSet<*const Unit> = taken.into_iter().collect();
     new_left.retain(|new| !taken.contains(&std::ptr::from_ref(new.1)));
 }
 

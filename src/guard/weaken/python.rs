@@ -4,7 +4,7 @@
 //! `assert_…`, or of one in the same file that checks. What a fixture or an inherited method does is out of sight: a test
 //! that calls one is never said to assert nothing.
 
-use super::model::{Form, Mark, Table, bag};
+use super::model::{Form, Mark, ONLY, Table, bag};
 use super::tree::{Token, Tree, digest, hash};
 use super::truth::{self, Tokens, arguments, keyword};
 use super::unittest::{answers, asserted, failure, patch_in_body, patched};
@@ -28,6 +28,7 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
             let name = tree.field(at, "name").map_or("", |name| tree.words(name));
             let skip = decorators(tree, at).iter().find_map(|one| skips(tree, *one)).or_else(|| untested(tree, at));
             walk.scope(at, name.to_owned(), skip);
+            walk.loner = uncollected(tree, at, name).or_else(|| walk.loner.take());
             walk.mocked(patched(tree, &decorators(tree, at)));
         }
         "function_definition" if !walk.inside() => function(walk, at),
@@ -142,6 +143,15 @@ fn untested(tree: &Tree<'_>, class: usize) -> Option<Mark> {
     Some(Mark { line: tree.line(at), what: "`__test__ = False`".to_owned() })
 }
 
+/// A class of no other one, of no such name, and that no word of the file names: no runner takes it for one of tests.
+fn uncollected(tree: &Tree<'_>, class: usize, name: &str) -> Option<(usize, Mark)> {
+    let bases = tree.field(class, "superclasses").map_or("", |list| tree.words(list));
+    let bare = matches!(bases, "" | "()" | "(object)");
+    let named = || tree.text.match_indices(name).take(2).count() > 1;
+    let hit = bare && !name.starts_with("Test") && !named();
+    hit.then(|| (tree.node(class).last, Mark { line: tree.line(class), what: name.to_owned() }))
+}
+
 /// The mark of a decorator that skips, or expects the test to fail, whatever happens.
 fn skips(tree: &Tree<'_>, decorator: usize) -> Option<Mark> {
     let tokens = tree.tokens_within(decorator, 200);
@@ -173,6 +183,10 @@ fn skip_mark(tokens: Tokens<'_, '_>) -> Option<String> {
         },
         _ => false,
     };
+    let asks = |token: &Token<'_>| matches!(token.text, "environ" | "getenv");
+    if !hits && matches!(name, "skipif" | "skipIf" | "skipUnless") && tokens.iter().any(asks) {
+        return Some(format!("{ONLY}a word of the environment (`{name}`)"));
+    }
     hits.then(|| format!("`{name}`"))
 }
 
@@ -204,8 +218,26 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     let parameters = tree.field(at, "parameters");
     let parameters = parameters.map(|list| bag(&tree.tokens_within(list, 200))).unwrap_or_default();
     let measures = walk.path.contains("bench");
+    let empty = tables.iter().find(|table: &&Table| table.items.is_empty());
+    let empty = empty.map(|table| Mark { line: table.line, what: "`parametrize` without a case".to_owned() });
+    let before = matches!(
+        name,
+        "setup_module"
+            | "setUpModule"
+            | "setup_class"
+            | "setUpClass"
+            | "setup_method"
+            | "setUp"
+            | "asyncSetUp"
+            | "setup_function"
+    ) || is_fixture
+        && decorators.iter().any(|one| tree.words(*one).replace(' ', "").contains("autouse=True"));
+    let loner = walk.loner.as_ref().filter(|(until, _)| at < *until).map(|(_, mark)| mark.clone());
     let Some(unit) = walk.unit() else { return };
-    unit.skip = skip.or_else(|| unit.skip.take());
+    unit.skipped_by(skip);
+    unit.skipped_by(empty);
+    unit.before_each = before;
+    unit.uncollected = loner;
     unit.tables = tables;
     unit.body = digest(&tokens);
     unit.tokens = bag(&tokens);
@@ -247,6 +279,10 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     if tree.field(at, "alternative").is_none() && tree.parts(body).all(|line| is_told(tree, line)) {
         let tokens = walk.tokens(condition);
         walk.add_only_told(at, &tokens, &tokens);
+    }
+    if depends && tree.parts(body).next().is_some_and(|line| tree.kind(line) == "return_statement") {
+        let tokens = walk.tokens(condition);
+        walk.leaves(at, &tokens);
     }
     if depends && tree.field(at, "alternative").is_none() && !is_platform(&tree.tokens_within(condition, 100)) {
         walk.guard(body);
@@ -344,6 +380,12 @@ fn with(walk: &mut Walk<'_>, at: usize) {
     if tokens.iter().any(|token| token.text == "suppress") && tokens.iter().any(all) {
         walk.caught(body);
     }
+    // A check that must fail. What checks by a function, or by a mock's own word, may be what is tested.
+    let raises = tokens.iter().any(|token| matches!(token.text, "raises" | "assertRaises"));
+    let plain = |line: usize| tree.kind(line) == "assert_statement" || tree.words(line).starts_with("self.assert");
+    if raises && tokens.iter().any(all) && tree.parts(body).any(plain) {
+        walk.forgets(body);
+    }
 }
 
 /// Directly in the body of the function, not in a block of it.
@@ -390,6 +432,11 @@ fn assignment(walk: &mut Walk<'_>, at: usize) {
         let last_two = words.rmatch_indices('.').nth(1).map_or(words, |(dot, _)| words.get(dot + 1..).unwrap_or(words));
         walk.replaces(at, last_two.to_owned());
     }
+    if matches!(tree.kind(left), "pattern_list" | "tuple_pattern" | "list_pattern")
+        && !tree.parts(left).any(|part| tree.kind(part) == "list_splat_pattern")
+    {
+        walk.unpacks(right);
+    }
     if tree.kind(left) != "identifier" {
         return;
     }
@@ -399,7 +446,12 @@ fn assignment(walk: &mut Walk<'_>, at: usize) {
         let marks = if tree.kind(right) == "list" { tree.parts(right).collect() } else { vec![right] };
         let mark = marks.into_iter().find_map(|mark| skip_mark(&tree.tokens_within(mark, 100)));
         if let Some(what) = mark {
-            walk.suite.skip = Some(Mark { line: tree.line(at), what });
+            let mark = Mark { line: tree.line(at), what };
+            if mark.is_limit() {
+                walk.suite.limited = Some(mark);
+            } else {
+                walk.suite.skip = Some(mark);
+            }
         }
     }
 }

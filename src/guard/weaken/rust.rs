@@ -4,7 +4,8 @@
 //! and `?` are weak checks: they keep a test from asserting nothing, and only their result thrown away instead
 //! (`let _ =`, `.ok()`) is called weaker. Doc tests and tests that a macro makes are not read.
 
-use super::model::{Check, Form, Mark, Table, bag};
+use super::cfg::{self, When};
+use super::model::{Check, Form, Mark, ONLY, Table, bag};
 use super::tree::{Sort, Token, Tree, digest, hash};
 use super::truth::{self, Tokens, bare, split};
 use super::walk::{Walk, says_check};
@@ -18,10 +19,11 @@ pub(super) fn own(tree: &Tree<'_>) -> impl Iterator<Item = u64> {
 pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     match tree.kind(at) {
+        "inner_attribute_item" if !walk.inside() => whole(walk, at),
         "attribute_item" => {
             walk.attributes.push(at);
             // Before a statement.
-            if walk.inside() && never(tree, at).is_some() {
+            if walk.inside() && never(tree, at).is_some_and(|mark| !mark.is_limit()) {
                 walk.never(tree.node(at).last);
             }
         }
@@ -43,6 +45,7 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
             } else if let (Some(name), Some(body), true) =
                 (tree.field(at, "name"), tree.field(at, "body"), attributes.is_empty())
             {
+                walk.stands_in(at, tree.words(name), body);
                 walk.nested(at, body, tree.words(name), 0);
             }
         }
@@ -73,12 +76,27 @@ fn words_of<'t>(tree: &Tree<'t>, attribute: usize) -> Vec<Token<'t>> {
     tokens.get(inner..end).unwrap_or_default().to_vec()
 }
 
-/// `#[cfg(any())]` is never there.
+/// `#[cfg(any())]` is never there, and `#[cfg(feature = "slow")]` where somebody asks for it.
 fn never(tree: &Tree<'_>, attribute: usize) -> Option<Mark> {
     let text: String = words_of(tree, attribute).iter().map(|token| token.text).collect();
-    let hit =
-        matches!(text.as_str(), "cfg(any())" | "cfg(FALSE)" | "cfg(false)" | "cfg(not(all()))" | "cfg(not(test))");
-    hit.then(|| Mark { line: tree.line(attribute), what: format!("`#[{text}]`") })
+    let what = match cfg::when(text.strip_prefix("cfg(")?.strip_suffix(')')?) {
+        When::Never => format!("`#[{text}]`"),
+        When::Asked => format!("{ONLY}`#[{text}]`"),
+        _ => return None,
+    };
+    Some(Mark { line: tree.line(attribute), what })
+}
+
+/// `#![cfg(any())]` at the top of a file.
+fn whole(walk: &mut Walk<'_>, at: usize) {
+    if walk.tree.kind_above(at) != "source_file" {
+        return;
+    }
+    match never(walk.tree, at) {
+        Some(mark) if mark.is_limit() => walk.suite.limited = Some(mark),
+        Some(mark) => walk.suite.skip = Some(mark),
+        None => {}
+    }
 }
 
 /// `#[cfg_attr(all(), ignore)]` is `#[ignore]`.
@@ -126,7 +144,7 @@ fn function(walk: &mut Walk<'_>, at: usize, attributes: &[usize]) {
     let of_tests = test || at < walk.tests_until || is_tests(walk.path);
     let Some(unit) = walk.unit() else { return };
     unit.apart = !of_tests;
-    unit.skip = skip.or_else(|| unit.skip.take());
+    unit.skipped_by(skip);
     unit.panics = panics;
     unit.tables.extend(cases);
     unit.body = digest(&all);
@@ -150,6 +168,12 @@ fn definition(walk: &mut Walk<'_>, at: usize) {
     walk.begin(at, name, false);
     let tokens = walk.tokens(at);
     add_hidden(walk, at, &tokens);
+    // One that hands on to the assertion that it shows better is as good.
+    let held =
+        tokens.iter().skip(3).any(|token| is_assert(token.text) || matches!(token.text, "panic" | "unreachable"));
+    if matches!(name, "assert" | "assert_eq" | "assert_ne" | "panic") && !held {
+        walk.suite.shadowed = Some(Mark { line: tree.line(at), what: name.to_owned() });
+    }
 }
 
 /// Checks in what the parser leaves as words: the inside of macros.
@@ -261,8 +285,15 @@ fn macro_call(walk: &mut Walk<'_>, at: usize) {
         }
         "assert_matches" => {
             let wild = two.iter().any(|token| matches!(token.text, "_" | ".."));
-            let form = if wild { Form::Part } else { Form::Other };
-            walk.add_form(at, form, &tokens, one, two);
+            let form = match two {
+                [one] if one.text == "_" => Form::Nothing,
+                _ if wild => Form::Part,
+                _ => Form::Other,
+            };
+            let mut check = Check::new(line, form, &tokens);
+            truth::sides(&mut check, one, two);
+            check.pattern = super::errors::pattern(two);
+            walk.add(at, vec![check]);
         }
         "panic" | "unreachable" | "unimplemented" | "todo" | "bail" => walk.soft(0),
         "assert_relative_eq" | "assert_abs_diff_eq" | "assert_ulps_eq" | "assert_approx_eq" => {
@@ -362,6 +393,9 @@ fn binding(walk: &mut Walk<'_>, at: usize) {
             walk.give(pattern, value);
             table(walk, tree.words(pattern), value);
         }
+        "slice_pattern" if tree.parts(pattern).all(|part| tree.kind(part) != "remaining_field_pattern") => {
+            walk.unpacks(value);
+        }
         "_" => {
             if matches!(tree.kind(value), "closure_expression" | "async_block") {
                 walk.never(value);
@@ -385,6 +419,9 @@ fn unnamed(walk: &mut Walk<'_>, name: &str, value: usize) {
     let nobody = |walk: &mut Walk<'_>| walk.mentions(name).is_some_and(|times| times <= 1);
     if walk.tree.kind(value) == "call_expression" && catches(&walk.tree.tokens_within(value, 400)) && nobody(walk) {
         walk.caught(value);
+    }
+    if let Some(body) = walk.tree.field(value, "body").filter(|_| walk.tree.kind(value) == "closure_expression") {
+        walk.stands_in(value, name, body);
     }
     if matches!(walk.tree.kind(value), "closure_expression" | "async_block") && nobody(walk) {
         walk.never(value);
@@ -467,6 +504,12 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
         && catches(&tree.tokens_within(condition, 400))
     {
         walk.caught(condition);
+    }
+    let first = tree.parts(body).next();
+    let first = first.map(|line| if tree.kind(line) == "expression_statement" { line + 1 } else { line });
+    if first.is_some_and(|line| tree.kind(line) == "return_expression") {
+        let tokens = walk.tokens(condition);
+        walk.leaves(at, &tokens);
     }
     if walk.chooses(at)
         && tree.field(at, "alternative").is_none()

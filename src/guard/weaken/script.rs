@@ -5,7 +5,7 @@
 
 use super::chains::{asserted, expected, mocked, should, spied};
 use super::matchers;
-use super::model::{Form, Mark, bag};
+use super::model::{Form, Mark, ONLY, bag};
 use super::tree::{Token, Tree, hash};
 use super::truth;
 use super::walk::{Walk, says_check};
@@ -149,6 +149,11 @@ fn replaced(walk: &mut Walk<'_>, at: usize) {
 fn given(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let (Some(name), Some(value)) = (tree.field(at, "name"), tree.field(at, "value")) else { return };
+    let mock = ["jest.fn(", "vi.fn(", "sinon.stub(", "sinon.fake", "mock.fn("];
+    if walk.inside() && mock.iter().any(|mock| tree.words(value).starts_with(mock)) {
+        let answer = tree.field(value, "arguments").and_then(|list| tree.parts(list).next());
+        walk.stands_in(at, tree.words(name), answer.unwrap_or(name));
+    }
     if tree.kind(name) == "identifier" && !is_function(tree, value) {
         walk.give(name, value);
         if tree.kind(value) == "array" && super::names_cases(tree.words(name)) {
@@ -274,6 +279,15 @@ fn call(walk: &mut Walk<'_>, at: usize) {
         return mocked(walk, at);
     }
     if !walk.inside() {
+        if matches!(path.as_slice(), ["beforeEach" | "before" | "beforeAll" | "setup" | "suiteSetup"])
+            && tree.field(at, "arguments").is_some_and(|list| tree.parts(list).any(|part| is_function(tree, part)))
+        {
+            walk.begin(at, "(before each)", false);
+            if let Some(unit) = walk.unit() {
+                // What it checks is none of the tests'.
+                (unit.before_each, unit.apart) = (true, true);
+            }
+        }
         return;
     }
     if let ("catch" | "then", Some(on)) = (last, tree.field(function, "object"))
@@ -293,6 +307,8 @@ fn call(walk: &mut Walk<'_>, at: usize) {
         _ if skips(tree, at, &path) => {
             let statement =
                 tree.up(at).filter(|up| matches!(tree.kind(*up), "expression_statement" | "return_statement"));
+            // `(ctx) => ctx.skip()`.
+            let statement = statement.or((tree.node(at).field == "body").then_some(at));
             if let Some(statement) = statement {
                 walk.skips(statement, &format!("`{}()`", path.join(".")));
             }
@@ -376,12 +392,13 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
         let key = tree.field(pair, "key").map(|key| tree.words(key))?;
         let value = tree.field(pair, "value")?;
         let on = tree.words(value) == "true" || tree.string(value).is_some_and(|text| !text.is_empty());
-        (matches!(key, "skip" | "todo") && on).then_some(key)
+        (matches!(key, "skip" | "todo" | "fails") && on).then_some(key)
     });
     let empty = test && tree.parts(list).count() == 1;
     let off = off.or_else(|| option.collect::<Vec<_>>().first().copied()).or(empty.then_some("pending"));
     let off = off.or_else(|| unless(tree, at));
     let skip = off.map(|word| Mark { line, what: format!("`{word}`") });
+    let skip = skip.or_else(|| asked(tree, at).map(|what| Mark { line, what }));
     if path.contains(&"only") || matches!(first, "fit" | "fdescribe") {
         walk.suite.only = Some(Mark { line, what: name.clone() });
     }
@@ -394,8 +411,10 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
     let cases = each(tree, at);
     // A function that stands elsewhere is the test.
     let away = tree.parts(list).skip(1).all(|part| !is_function(tree, part));
+    let empty = cases.as_ref().is_some_and(|cases| cases.items.is_empty());
     if let Some(unit) = walk.unit() {
-        unit.skip = skip.or_else(|| unit.skip.take());
+        unit.skipped_by(skip);
+        unit.skipped_by(empty.then(|| Mark { line, what: "`each` without a case".to_owned() }));
         unit.tables.extend(cases);
         unit.maybe += usize::from((away || made) && unit.skip.is_none());
     }
@@ -409,6 +428,16 @@ fn unless<'t>(tree: &Tree<'t>, at: usize) -> Option<&'t str> {
     let holds = super::constant::constant(&tree.tokens_within(first, 50))?;
     let name = tree.words(name);
     (name == "skipIf" && holds || name == "runIf" && !holds).then_some(name)
+}
+
+/// `it.runIf(process.env.SLOW)(…)`: somebody has to ask for it.
+fn asked(tree: &Tree<'_>, at: usize) -> Option<String> {
+    let inner = tree.field(at, "function").filter(|inner| tree.kind(*inner) == "call_expression")?;
+    let name = tree.field(inner, "function").and_then(|function| tree.field(function, "property"))?;
+    let list = tree.field(inner, "arguments")?;
+    let name = tree.words(name);
+    let env = tree.tokens_within(list, 50).iter().any(|token| token.text == "env");
+    (matches!(name, "skipIf" | "runIf") && env).then(|| format!("{ONLY}a word of the environment (`{name}`)"))
 }
 
 /// The cases of `test.each([…])`.
@@ -430,6 +459,9 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
         && lines(body).into_iter().all(|line| tree.words(line).starts_with("console."))
     {
         walk.add_only_told(at, &tokens, &tokens);
+    }
+    if lines(body).first().is_some_and(|line| tree.kind(*line) == "return_statement") {
+        walk.leaves(at, &tokens);
     }
     if walk.chooses(at)
         && tree.field(at, "alternative").is_none()
@@ -505,6 +537,7 @@ fn nested(walk: &mut Walk<'_>, at: usize) {
     let Some(name) = function_name(tree, at).filter(|_| walk.inside()) else { return };
     let function = tree.field(at, "value").unwrap_or(at);
     if let Some(body) = tree.field(function, "body") {
+        walk.stands_in(at, name, body);
         walk.nested(at, body, name, 0);
     }
 }

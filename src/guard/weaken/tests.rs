@@ -6,11 +6,13 @@ mod files;
 mod go;
 mod loosened;
 mod mocks;
+mod moved;
 mod properties;
 mod python;
 mod reach;
 mod rust;
 mod script;
+mod unsaid;
 
 /// The kinds that are found from an old text to a new one, each once.
 fn kinds(path: &str, old: &str, new: &str) -> Vec<What> {

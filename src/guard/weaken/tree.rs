@@ -67,6 +67,8 @@ const NUMBERS: [&str; 7] =
 pub(super) struct Tree<'t> {
     pub(super) text: &'t str,
     nodes: Vec<Node>,
+    /// The first line that the parser could make nothing of.
+    pub(super) broken: Option<u32>,
 }
 
 impl<'t> Tree<'t> {
@@ -76,11 +78,15 @@ impl<'t> Tree<'t> {
         let grammar = language.grammar();
         let mut nodes: Vec<Node> = Vec::new();
         let mut open: Vec<usize> = Vec::new();
+        let mut broken = None;
         let mut cursor = parsed.walk();
         loop {
             let node = cursor.node();
             let up = open.last().copied().unwrap_or(0);
             let row = u32::try_from(node.start_position().row).unwrap_or(u32::MAX);
+            if broken.is_none() && (node.is_error() || node.is_missing()) {
+                broken = Some(row.saturating_add(1));
+            }
             open.push(nodes.len());
             nodes.push(Node {
                 kind: grammar.node_kind_for_id(node.kind_id()).unwrap_or("ERROR"),
@@ -104,7 +110,7 @@ impl<'t> Tree<'t> {
                     break;
                 }
                 if !cursor.goto_parent() {
-                    return Some(Self { text, nodes });
+                    return Some(Self { text, nodes, broken });
                 }
             }
         }

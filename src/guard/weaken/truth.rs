@@ -4,7 +4,9 @@
 use super::constant::constant;
 use super::model::{Check, Form, Tolerance, bag};
 use super::tree::{Sort, digest, hash};
-pub(super) use super::words::{Tokens, arguments, bare, called, is_literal, is_trivial, keyword, links, number, split};
+pub(super) use super::words::{
+    Tokens, arguments, bare, called, is_literal, is_trivial, keyword, links, made, number, split,
+};
 use super::words::{is_constant, opens, predicate, tops, wildcards};
 
 /// Puts the two sides into a check: what is looked at, and what is expected of it.
@@ -19,10 +21,14 @@ pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens
     check.literal = is_literal(expected);
     check.trivial = is_trivial(expected);
     check.expects_calls = called(expected);
+    (check.made, check.expects_made) = (made(subject), made(expected));
     check.expects_names =
         expected.iter().filter(|token| token.sort == Sort::Word).map(|token| hash(token.text)).collect();
+    check.listed = expected.len() > 2 && expected.first().is_some_and(|first| opens(first) || first.text == "vec");
     check.wild = wildcards(expected);
     check.fails = matches!(expected, [first, open, ..] if first.text == "Err" && open.text == "(");
+    check.fraction = matches!(expected, [one] if one.sort == Sort::Number
+        && one.text.split_once('.').is_some_and(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains(|c: char| ('1'..='9').contains(&c))));
     check.part_of = measured(subject).map_or(0, |of| digest(bare(of)));
     check.same = !expected.is_empty() && check.subject == check.expected && !check.literal;
 }
@@ -76,6 +82,9 @@ pub(super) fn equal<'t>(line: u32, all: Tokens<'_, 't>, left: Tokens<'_, 't>, ri
         sides(&mut check, inner, expected);
         check.form = Form::Near;
         check.tolerance = Some(Tolerance(0.5 * 0.1_f64.powf(digits)));
+    } else if let Some(inner) = cut(bare(subject)) {
+        sides(&mut check, inner, expected);
+        check.cut = true;
     } else if check.wild > 0 && bare(expected).len() <= 3 && !expected.is_empty() {
         check.form = Form::Truth;
     }
@@ -94,8 +103,53 @@ fn approximate(tokens: Tokens<'_, '_>) -> Option<(Option<Tolerance>, Option<f64>
     Some((said.map(Tolerance), value.filter(|_| said.is_none()).map(|value| value.abs().max(1.0) * USUAL)))
 }
 
+/// What is cut to a whole number before it is compared: `int(x)`, `x as i32`.
+fn cut<'a, 't>(subject: Tokens<'a, 't>) -> Option<Tokens<'a, 't>> {
+    let whole = |name: &str| {
+        let bits = name.strip_prefix(['i', 'u']).unwrap_or("");
+        matches!(bits, "8" | "16" | "32" | "64" | "128" | "size")
+            || matches!(name, "int" | "int32" | "int64" | "uint" | "uint32" | "uint64" | "parseInt")
+    };
+    match subject {
+        [on @ .., sign, kind] if sign.text == "as" && whole(kind.text) && !on.is_empty() => Some(on),
+        [name, open, .., close] if whole(name.text) && open.text == "(" && close.text == ")" => {
+            match arguments(subject, 0).as_slice() {
+                [value] if value.len() + 3 == subject.len() => Some(value),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
 /// What is rounded before it is compared, and to how many digits.
-fn rounded<'a, 't>(subject: Tokens<'a, 't>) -> Option<(Tokens<'a, 't>, f64)> {
+pub(super) fn rounded<'a, 't>(subject: Tokens<'a, 't>) -> Option<(Tokens<'a, 't>, f64)> {
+    // `Math.round(x)`, `math.Round(x)`, `x.round()`, `x.toFixed(2)`.
+    match subject {
+        [math, dot, name, rest @ ..]
+            if matches!(math.text, "Math" | "math")
+                && dot.text == "."
+                && matches!(name.text, "round" | "floor" | "ceil" | "trunc" | "Round" | "Floor" | "Ceil" | "Trunc")
+                && rest.first().is_some_and(|open| open.text == "(") =>
+        {
+            let list = arguments(subject, 2);
+            return match list.as_slice() {
+                [value] if rest.len() == value.len() + 2 => Some((value, 0.0)),
+                _ => None,
+            };
+        }
+        [on @ .., dot, name, open, close]
+            if dot.text == "." && name.text == "round" && open.text == "(" && close.text == ")" && !on.is_empty() =>
+        {
+            return Some((on, 0.0));
+        }
+        [on @ .., dot, name, open, digits, close]
+            if dot.text == "." && name.text == "toFixed" && open.text == "(" && close.text == ")" =>
+        {
+            return Some((on, number(std::slice::from_ref(digits))?));
+        }
+        _ => {}
+    }
     let [name, open, .., close] = subject else { return None };
     if name.text != "round" || open.text != "(" || close.text != ")" {
         return None;
@@ -331,6 +385,11 @@ fn bool_of<'t>(line: u32, part: Tokens<'_, 't>, whole: Tokens<'_, 't>) -> Check 
                 return equal(line, whole, one, two);
             }
             "Equal" | "equals" | "eq" if !on.is_empty() && arguments.len() == 1 => return equal(line, whole, on, one),
+            "Is" | "As" if on.last().is_some_and(|on| on.text == "errors") && !two.is_empty() => {
+                let mut check = with(line, Form::Exact, whole, one, two);
+                (check.literal, check.trivial) = (false, false);
+                return check;
+            }
             "isclose" | "allclose" if !two.is_empty() => {
                 let mut check = with(line, Form::Near, whole, one, two);
                 let said = ["rel_tol", "abs_tol", "rtol", "atol"];
@@ -348,10 +407,14 @@ fn bool_of<'t>(line: u32, part: Tokens<'_, 't>, whole: Tokens<'_, 't>) -> Check 
                 return check;
             }
             // A pattern of Rust names the value wholly or in part; which one is not told here.
+            "matches" if on.is_empty() && matches!(two, [one] if one.text == "_") => {
+                return Check { form: Form::Nothing, ..with(line, Form::Part, whole, one, two) };
+            }
             "matches" if on.is_empty() && !two.is_empty() => {
                 let all_of_it =
                     two.iter().any(|token| matches!(token.text, "_" | "..")) || !tops(two, &["|"]).is_empty();
-                return with(line, if all_of_it { Form::Part } else { Form::Other }, whole, one, two);
+                let check = with(line, if all_of_it { Form::Part } else { Form::Other }, whole, one, two);
+                return Check { pattern: super::errors::pattern(two), ..check };
             }
             "match" | "search" | "fullmatch" | "MatchString" if !two.is_empty() => {
                 return with(line, Form::Part, whole, two, one);

@@ -80,6 +80,8 @@ pub(super) struct Walk<'t> {
     never: HashSet<usize>,
     /// What stands under a condition, once the walk is there.
     guarded: HashSet<usize>,
+    /// Where failures are caught and forgotten, once the walk is there.
+    forgotten: HashSet<usize>,
     /// Names that were taken from a library by which a test skips itself.
     pub(super) skippers: HashSet<u64>,
     /// How often a test has each of its words.
@@ -92,6 +94,8 @@ pub(super) struct Walk<'t> {
     pub(super) tests_until: usize,
     /// What stands beside the tests is read up to here.
     beside_until: usize,
+    /// A class that no runner takes for one of tests, and where it ends.
+    pub(super) loner: Option<(usize, Mark)>,
     /// The file's path.
     pub(super) path: &'t str,
 }
@@ -118,18 +122,23 @@ impl<'t> Walk<'t> {
             dead_to: 0,
             never: HashSet::new(),
             guarded: HashSet::new(),
+            forgotten: HashSet::new(),
             skippers: HashSet::new(),
             mentioned: None,
             attributes: Vec::new(),
             foreign_all: false,
             tests_until: 0,
             beside_until: 0,
+            loner: None,
             path,
         };
         for at in 0..tree.len() {
             walk.close(at);
             if walk.never.remove(&at) {
                 walk.dead(at);
+            }
+            if walk.forgotten.remove(&at) {
+                walk.caught(at);
             }
             if walk.guarded.remove(&at) {
                 walk.open(walk.tree.node(at).last, Frame::Guard);
@@ -254,11 +263,14 @@ impl<'t> Walk<'t> {
         }
         let tokens = if self.left == 0 { Vec::new() } else { self.tree.tokens_within(at, MOST_OF_A_UNIT) };
         self.left = self.left.saturating_sub(tokens.len());
+        let (limited, skip) = if skip.as_ref().is_some_and(Mark::is_limit) { (skip, None) } else { (None, skip) };
         let unit = Unit {
             name,
             test,
             line: self.tree.line(at),
             skip,
+            limited,
+            exported: self.path.ends_with(".go"),
             mocks,
             body: digest(&tokens),
             tokens: bag(&tokens),
@@ -268,6 +280,36 @@ impl<'t> Walk<'t> {
         let index = self.suite.units.len();
         self.suite.units.push(unit);
         self.open(self.tree.node(at).last, Frame::Unit(index, at));
+    }
+
+    /// A function in the test, which may stand in for another: one that calls nothing gives back what the test says.
+    pub(super) fn stands_in(&mut self, at: usize, name: &str, body: usize) {
+        let line = self.tree.line(at);
+        let (links, _) = truth::links(&self.tree.tokens_within(body, 200));
+        if self.deads == 0
+            && links.is_empty()
+            && let Some(unit) = self.unit()
+            && unit.locals.len() < MOST_MOCKS
+        {
+            unit.locals.push(Mark { line, what: name.to_owned() });
+        }
+    }
+
+    /// The test ends here where this holds.
+    pub(super) fn leaves(&mut self, at: usize, condition: &[Token<'t>]) {
+        let check = truth::alone(self.tree.line(at), condition);
+        if self.deads == 0
+            && check.form == Form::Differs
+            && !check.trivial
+            && let Some(unit) = self.unit()
+        {
+            unit.exits.push((check.subject, check.expected));
+        }
+    }
+
+    /// What stands here is caught and forgotten, further on.
+    pub(super) fn forgets(&mut self, at: usize) {
+        self.forgotten.insert(at);
     }
 
     /// What stands under a condition, further on.
@@ -444,9 +486,20 @@ impl<'t> Walk<'t> {
         let tokens = self.tokens(value);
         let name = hash(self.tree.words(name));
         let (links, roots) = truth::links(&tokens);
-        let given = Given { calls: truth::called(&tokens), links, roots, names: bag(&tokens) };
+        let (calls, made) = (truth::called(&tokens), truth::made(&tokens));
+        let given = Given { calls, made, links, roots, names: bag(&tokens) };
         if let Some(unit) = self.unit() {
             unit.given.insert(name, given);
+        }
+    }
+
+    /// A value is taken apart into all of its parts.
+    pub(super) fn unpacks(&mut self, value: usize) {
+        let tokens = self.tokens(value);
+        if self.deads == 0
+            && let Some(unit) = self.unit()
+        {
+            unit.unpacked.push(bag(truth::bare(&tokens)));
         }
     }
 
@@ -475,10 +528,10 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// The file replaces a module.
-    pub(super) fn replaces_module(&mut self, at: usize, what: &str) {
+    /// The file replaces a module, or these names of it.
+    pub(super) fn replaces_module(&mut self, at: usize, what: &str, names: Option<Vec<String>>) {
         if self.suite.replaced.len() < MOST_MOCKS {
-            self.suite.replaced.push(Mark { line: self.tree.line(at), what: what.to_owned() });
+            self.suite.replaced.push((Mark { line: self.tree.line(at), what: what.to_owned() }, names));
         }
     }
 

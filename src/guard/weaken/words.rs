@@ -198,6 +198,16 @@ pub(super) fn called(tokens: Tokens<'_, '_>) -> Vec<u64> {
     found
 }
 
+/// Names with a capital that are called, and are no usual conversions.
+pub(super) fn made(tokens: Tokens<'_, '_>) -> Vec<u64> {
+    const COMMON: [&str; 8] = ["Sprintf", "Sprint", "Error", "Errorf", "New", "String", "Len", "Join"];
+    let pairs = tokens.windows(2).filter_map(|pair| match pair {
+        [name, open] if open.text == "(" && name.sort == Sort::Word => Some(name.text),
+        _ => None,
+    });
+    pairs.filter(|name| name.starts_with(char::is_uppercase) && !COMMON.contains(name)).map(hash).collect()
+}
+
 /// A name that is called, with what stands before its dot: nothing, a word, or what a call gave (`Lamp().dim()`).
 pub(super) fn link(before: u64, name: &str) -> u64 {
     before.rotate_left(1) ^ hash(name)
