@@ -86,7 +86,9 @@ fn another_failure_or_a_mended_one_is_no_third_approach() {
     let mut state = game.now().clone();
     let cheat = Finding::error("build_tampered:tests/a.rs", "It was changed.", "Put it back.").at("tests/a.rs", None);
     let place = "build_tampered:tests/a.rs tests/a.rs: It was changed.".to_owned();
-    state.tries.iter_mut().for_each(|one| drop(one.places.insert(place.clone())));
+    for one in &mut state.tries {
+        one.places.insert(place.clone());
+    }
     assert_eq!(state.third_approaches(&[cheat]), BTreeSet::new());
 }
 
