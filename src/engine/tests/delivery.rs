@@ -84,7 +84,8 @@ fn another_failure_or_a_mended_one_is_no_third_approach() {
     approach(&mut game, "one", &[("src/a.rs", 3)]);
     approach(&mut game, "two", &[("src/a.rs", 9)]);
     let mut state = game.now().clone();
-    let cheat = Finding::error("build_tampered:tests/a.rs", "It was changed.", "Put it back.").at("tests/a.rs", None);
+    let rule = format!("build_tampered:{}", "tests/a.rs");
+    let cheat = Finding::error(&rule, "It was changed.", "Put it back.").at("tests/a.rs", None);
     let place = "build_tampered:tests/a.rs tests/a.rs: It was changed.".to_owned();
     for one in &mut state.tries {
         one.places.insert(place.clone());

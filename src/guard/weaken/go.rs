@@ -180,7 +180,9 @@ fn must_not(line: u32, condition: Tokens<'_, '_>, before: Option<&[Token<'_>]>) 
             }
             Form::Differs => {
                 (check.form, check.negative) = (Form::Exact, false);
-                let sides = split(bare(part), &["!="]);
+                let mut sides = split(bare(part), &["!="]);
+                // `if got := math.Round(f()); got != 3`
+                sides.extend(before);
                 if let Some((_, digits)) = sides.iter().find_map(|side| truth::rounded(bare(side))) {
                     check.form = Form::Near;
                     check.tolerance = Some(super::model::Tolerance(0.5 * 0.1_f64.powf(digits)));
@@ -235,12 +237,10 @@ fn with_source(mut check: Check, before: Tokens<'_, '_>) -> Check {
             return Check { shown: check.shown, ..equal };
         }
     }
-    let trivial = check.trivial;
-    let expected = check.expected;
-    truth::sides(&mut check, before, &[]);
+    // What is expected of it stands in the condition.
+    truth::about(&mut check, before);
     check.text ^= digest(before);
     check.bag.extend(bag(before));
-    (check.trivial, check.expected) = (trivial, expected);
     check
 }
 

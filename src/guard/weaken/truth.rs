@@ -11,17 +11,13 @@ use super::words::{is_constant, opens, predicate, tops, wildcards};
 
 /// Puts the two sides into a check: what is looked at, and what is expected of it.
 pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens<'_, '_>) {
-    let subject = bare(subject);
-    let expected = bare(expected);
-    check.subject = digest(subject);
-    check.about = bag(subject);
-    check.calls = called(subject);
-    (check.links, check.roots) = links(subject);
+    about(check, subject);
+    let (subject, expected) = (bare(subject), bare(expected));
     check.expected = if expected.is_empty() { 0 } else { digest(expected) };
     check.literal = is_literal(expected);
     check.trivial = is_trivial(expected);
     check.expects_calls = called(expected);
-    (check.made, check.expects_made) = (made(subject), made(expected));
+    check.expects_made = made(expected);
     check.expects_names =
         expected.iter().filter(|token| token.sort == Sort::Word).map(|token| hash(token.text)).collect();
     check.listed = expected.len() > 2 && expected.first().is_some_and(|first| opens(first) || first.text == "vec");
@@ -29,8 +25,18 @@ pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens
     check.fails = matches!(expected, [first, open, ..] if first.text == "Err" && open.text == "(");
     check.fraction = matches!(expected, [one] if one.sort == Sort::Number
         && one.text.split_once('.').is_some_and(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains(|c: char| ('1'..='9').contains(&c))));
-    check.part_of = measured(subject).map_or(0, |of| digest(bare(of)));
     check.same = !expected.is_empty() && check.subject == check.expected && !check.literal;
+}
+
+/// What it looks at alone.
+pub(super) fn about(check: &mut Check, subject: Tokens<'_, '_>) {
+    let subject = bare(subject);
+    check.subject = digest(subject);
+    check.about = bag(subject);
+    check.calls = called(subject);
+    (check.links, check.roots) = links(subject);
+    check.made = made(subject);
+    check.part_of = measured(subject).map_or(0, |of| digest(bare(of)));
 }
 
 /// What has the length that is looked at: `len(x)`, `x.length`, `x.len()`.
