@@ -10,6 +10,7 @@ use super::verbs::not_now;
 use crate::finding::quoted;
 use crate::flow::Refusal;
 use crate::gate::expand;
+use crate::gate::paper::ids;
 use crate::gate::people::May;
 use crate::ledger::By;
 use crate::ledger::escalation::{Ending, Escalation};
@@ -523,7 +524,7 @@ fn texts(d: &mut Decoder, spot: &Spot<'_>, of: &str, many: std::ops::RangeInclus
         let Some(text) = words(d, item, 1_000) else { continue };
         if !text.contains(char::is_alphanumeric) {
             d.problem(item.at(), &item.path, "it has neither a letter nor a digit", "Say it in words");
-        } else if !expand::criterion_says(&text) {
+        } else if !expand::criterion_says(&text) || says_nothing(after_identifier(&text)) {
             d.problem(item.at(), &item.path, "it says nothing", "Write what is to be so");
         }
         if list.contains(&text) {
@@ -532,6 +533,11 @@ fn texts(d: &mut Decoder, spot: &Spot<'_>, of: &str, many: std::ops::RangeInclus
         list.push(text);
     }
     Some(list)
+}
+
+/// A criterion without its identifier.
+fn after_identifier(text: &str) -> &str {
+    ids::after_leading(text).trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '-' | '–' | '—'))
 }
 
 /// What something depends on: names, and never itself.

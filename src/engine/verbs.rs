@@ -378,7 +378,13 @@ pub(super) fn after_the_merge(draft: &Draft<'_>, commands: &Commands) -> Refusal
 }
 
 fn what_can(draft: &Draft<'_>, commands: &Commands) -> String {
+    let stage = draft.state.pipeline.as_ref().map(|pipeline| pipeline.stage);
+    // People decide as ever.
+    let decides = draft.state.stopped.is_some() || stage.is_some_and(waits_for_human);
     match possible(&draft.state, commands) {
+        Some(_) if !decides && draft.state.audit_owed().is_some() => {
+            format!("An audit is owed, and comes first: `{}` says what it is about.", commands.written("audit"))
+        }
         Some(possible) => format!("What can: {possible}."),
         None => "What is to change now needs a pull request of its own.".to_owned(),
     }

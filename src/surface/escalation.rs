@@ -379,6 +379,7 @@ pub(super) fn post_mortem(state: &State, open: &Escalation, tried: &[&Try]) -> O
         }
         Cause::Reds => "What stood against the last of the red pushes is shown above.".to_owned(),
         _ if common.is_empty() => "The findings above; no try of this gate is recorded.".to_owned(),
+        _ if failed.len() == 1 => format!("{} stood against it.", rules(common.iter())),
         _ => format!("{} stood against every try: whatever is behind it was never mended.", rules(common.iter())),
     };
     let steps: Vec<String> = judged(state, open)

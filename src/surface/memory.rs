@@ -101,7 +101,7 @@ pub(super) fn request(state: &State, seen: &Seen<'_>) -> String {
             audit.fails.of(kind)
         ),
         None => format!(
-            "No audit is owed; one may be handed in at any time. {slice_id} has {} FAILs in a row.\n\n",
+            "No audit is owed; one may be handed in at any time. FAILs of {slice_id} in a row: {}.\n\n",
             fails.iteration + fails.exit
         ),
     };

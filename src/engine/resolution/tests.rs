@@ -181,6 +181,11 @@ fn every_wrong_shape_is_refused_with_an_example_that_works() {
         ),
         (
             "AMEND_SPEC",
+            with("B", "amended_acceptance_criteria: [\"AC-7: none\"]\namendment_rationale: w"),
+            "`amended_acceptance_criteria[0]`: it says nothing",
+        ),
+        (
+            "AMEND_SPEC",
             with("B", "amended_acceptance_criteria: [AC-7]\namendment_rationale: w"),
             "`amended_acceptance_criteria[0]`: it says nothing",
         ),
@@ -844,4 +849,12 @@ fn amended_criteria_and_plans_are_written_before_the_gate_passes() {
     assert_eq!(phase(&game), ["DSN-11"]);
     game.subject().context.design = Some("# Design\n\nThe `Relay` switches.\n".to_owned());
     assert_eq!(phase(&game), [""; 0]);
+    // A path is drawn as folders mostly.
+    let mut game = blocked();
+    let yaml = "revised_micro_plan: [{ module_id: src/relay.py, description: d, depends_on: [] }]";
+    game.answers("mia", Role::Maintain, &with("REVISE_PLAN", yaml)).done().at(Stage::Designing);
+    game.subject().context.design = Some("# Design\n\n- `src/`\n  - `relay.py` switches\n".to_owned());
+    assert_eq!(phase(&game), [""; 0]);
+    game.subject().context.design = Some("# Design\n\n- `src/`\n  - `lamp.py` switches\n".to_owned());
+    assert_eq!(phase(&game), ["DSN-11"]);
 }

@@ -69,7 +69,10 @@ pub fn unheeded(phase: Phase, state: &State, world: &World) -> Vec<Finding> {
                 )
                 .at(papers::DESIGN, None)
             };
-            lost.filter(|(id, _)| !there.contains(&in_words(id))).map(find).collect()
+            // A path may stand there as folders, each in a line of its own.
+            let parts =
+                |id: &str| id.split('/').map(in_words).filter(|part| !part.trim().is_empty()).collect::<Vec<_>>();
+            lost.filter(|(id, _)| !parts(id).iter().all(|part| there.contains(part))).map(find).collect()
         }
         _ => Vec::new(),
     }

@@ -180,9 +180,7 @@ fn must_not(line: u32, condition: Tokens<'_, '_>, before: Option<&[Token<'_>]>) 
             }
             Form::Differs => {
                 (check.form, check.negative) = (Form::Exact, false);
-                let mut sides = split(bare(part), &["!="]);
-                // `if got := math.Round(f()); got != 3`
-                sides.extend(before);
+                let sides = split(bare(part), &["!="]);
                 if let Some((_, digits)) = sides.iter().find_map(|side| truth::rounded(bare(side))) {
                     check.form = Form::Near;
                     check.tolerance = Some(super::model::Tolerance(0.5 * 0.1_f64.powf(digits)));

@@ -12,7 +12,7 @@ use super::words::{is_constant, opens, predicate, tops, wildcards};
 /// Puts the two sides into a check: what is looked at, and what is expected of it.
 pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens<'_, '_>) {
     about(check, subject);
-    let (subject, expected) = (bare(subject), bare(expected));
+    let expected = bare(expected);
     check.expected = if expected.is_empty() { 0 } else { digest(expected) };
     check.literal = is_literal(expected);
     check.trivial = is_trivial(expected);
