@@ -155,7 +155,7 @@ class Phasegate:
     def found(self, ended: Ended) -> Outcome:
         if ended.code not in (0, 1, 3):
             sys.exit(f"phasegate exits with {ended.code}:\n{ended.said}")
-        rules = [one["rule"] for one in json.loads(ended.said)["findings"] if one["severity"] == "error"]
+        rules = [one["rule"] for one in json.JSONDecoder().raw_decode(ended.said)[0]["findings"] if one["severity"] == "error"]
         codes = sorted({rule.split(":")[0] for rule in rules})
         return Outcome(stopped=ended.code != 0, codes=codes, said=ended.said)
 
