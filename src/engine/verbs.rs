@@ -381,12 +381,19 @@ fn what_can(draft: &Draft<'_>, commands: &Commands) -> String {
     let stage = draft.state.pipeline.as_ref().map(|pipeline| pipeline.stage);
     // People decide as ever.
     let decides = draft.state.stopped.is_some() || stage.is_some_and(waits_for_human);
-    match possible(&draft.state, commands) {
-        Some(_) if !decides && draft.state.audit_owed().is_some() => {
-            format!("An audit is owed, and comes first: `{}` says what it is about.", commands.written("audit"))
+    let audit = draft.state.audit_owed().filter(|_| !decides);
+    match (possible(&draft.state, commands), audit) {
+        (Some(_), Some(audit)) => {
+            let written = commands.written("audit");
+            match audit.facts.iter().next() {
+                None => format!("An audit is owed, and comes first: `{written}` says what it is about."),
+                Some(fact) => {
+                    format!("An audit is handed in, and comes first: `{written} promote {fact}` lets plans rest on it.")
+                }
+            }
         }
-        Some(possible) => format!("What can: {possible}."),
-        None => "What is to change now needs a pull request of its own.".to_owned(),
+        (Some(possible), None) => format!("What can: {possible}."),
+        (None, _) => "What is to change now needs a pull request of its own.".to_owned(),
     }
 }
 

@@ -201,7 +201,6 @@ fn slice(state: &State) -> Option<String> {
     let words = match memory.is_declared() {
         true => format!(": {}; {}", short(80, slice), scope(cap)),
         false if memory.is_said() => format!(": {}; scope undeclared", short(80, slice)),
-        false if failed.is_empty() => return None,
         false => " (not declared)".to_owned(),
     };
     Some(format!("{slice_id}{failed}{words}"))
@@ -392,7 +391,7 @@ mod tests {
         let text = of(&game, &[finding, warning]).text();
         let head = game.now().subject.clone().unwrap().head;
         let wanted = format!(
-            "change #7, head {}\nphase: DESIGN\nslice: none\nallowed: write scaffolding/design.md; /design; /reconcile; /drop; \
+            "change #7, head {}\nphase: DESIGN\nslice: S-0001 (not declared)\nallowed: write scaffolding/design.md; /design; /reconcile; /drop; \
              /stop; /explain\nforbidden: to claim ANALYZE or later; to delete from scaffolding/ or docs/input/; to merge before \
              phasegate/merge is green\nfailing:\n- DSN-03 scaffolding/design.md:12 Nothing is said of storage. -> Say it.\n\
              snapshot: phasegate/ledger:changes/0/7/context/iter-0002.md\n",

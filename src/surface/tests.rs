@@ -50,7 +50,7 @@ fn a_fresh_change_of_the_pipeline() {
     ```text
     change #7, head cbb8c768af4a
     phase: ready to start
-    slice: none
+    slice: S-0001 (not declared)
     allowed: /expand; /distill; /audit-stack; /explain
     forbidden: to delete from scaffolding/ or docs/input/; to merge before phasegate/merge is green
     failing:
@@ -127,7 +127,7 @@ fn waiting_for_a_review() {
     ```text
     change #7, head cbb8c768af4a
     phase: REVIEW
-    slice: none
+    slice: S-0001 (not declared)
     allowed: mend what reviewers found; /review; /drop; /stop; /explain
     forbidden: to claim RECONCILE or later; to delete from scaffolding/ or docs/input/; to merge before phasegate/merge is green
     failing:
@@ -630,7 +630,7 @@ fn may_merge_merged_and_around_the_gate() {
     ```text
     change #7, head cbb8c768af4a
     phase: merge
-    slice: none
+    slice: S-0001 (not declared)
     allowed: /explain
     forbidden: to merge before phasegate/merge is green
     failing: nothing
