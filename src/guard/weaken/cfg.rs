@@ -60,7 +60,7 @@ fn read(text: &str, deep: usize) -> When {
 }
 
 /// The parts between commas that stand in no bracket.
-fn split(text: &str) -> Vec<&str> {
+pub(super) fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut from) = (Vec::new(), 0_usize, 0);
     for (at, c) in text.char_indices() {
         match c {

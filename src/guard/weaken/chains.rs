@@ -137,13 +137,10 @@ pub(super) fn mocked(walk: &mut Walk<'_>, at: usize) {
     let names = replaced_names(tree, list);
     let partly = names.is_some();
     let (target_stem, own) = (stem(target), stem(walk.path));
-    if target.starts_with('.')
-        && !partly
-        && target_stem == own
-        && !matches!(own.as_str(), "" | "index" | "test" | "spec")
-    {
+    let near = ["./", "../", "@/", "~/", "#"].iter().any(|near| target.starts_with(near));
+    if near && !partly && target_stem == own && !matches!(own.as_str(), "" | "index" | "test" | "spec") {
         walk.suite.mocks = Some(Mark { line: tree.line(at), what: target.to_owned() });
-    } else if ["./", "../", "@/", "~/", "#"].iter().any(|near| target.starts_with(near)) {
+    } else if near {
         // A library is often replaced by one that does the same in memory.
         walk.replaces_module(at, target, names);
     }
@@ -191,13 +188,17 @@ fn replaced_names(tree: &Tree<'_>, list: usize) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// `jest.spyOn(lamp, "dim").mockReturnValue(3)`, `sinon.stub(lamp, "dim").returns(3)`.
+/// `jest.spyOn(lamp, "dim").mockReturnValue(3)`, `sinon.stub(lamp, "dim").returns(3)`, `mock.method(lamp, "dim", () => 3)`.
 pub(super) fn spied(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let (_, words, _) = chain(tree, at);
     let replaced =
         words.iter().any(|word| word.starts_with("mock") || word.starts_with("returns") || *word == "resolves");
-    let Some(list) = tree.field(at, "arguments").filter(|_| replaced) else { return };
+    let Some(list) = tree.field(at, "arguments") else { return };
+    let told = words.is_empty() && tree.parts(list).count() > 2;
+    if !(replaced || told) {
+        return;
+    }
     let mut parts = tree.parts(list);
     let (Some(on), Some(name)) = (parts.next(), parts.next().and_then(|name| tree.string(name))) else { return };
     let line = tree.line(at);

@@ -33,16 +33,15 @@ pub(super) fn mocked(new: &Unit, before: &[Mark], taken: &Taken) -> Option<Weake
     None
 }
 
-/// A function of the test itself that took the place of what the test looked at.
-pub(super) fn stood_in(old: &Unit, new: &Unit, before: &Suite) -> Option<Weaker> {
-    let helpers: HashSet<&str> = before
-        .units
-        .iter()
-        .filter(|unit| !unit.test && !unit.apart)
-        .map(|unit| super::model::last_name(&unit.name))
-        .collect();
+/// A function of the test itself, or beside it, that took the place of what the test looked at.
+pub(super) fn stood_in(old: &Unit, new: &Unit, [before, after]: [&Suite; 2]) -> Option<Weaker> {
+    let name_of = |unit: &Unit| super::model::last_name(&unit.name).to_owned();
+    let helpers: HashSet<String> = before.units.iter().filter(|unit| !unit.test && !unit.apart).map(name_of).collect();
     let own = |name: &str| helpers.contains(name) || old.locals.iter().any(|mark| mark.what == name);
-    new.locals.iter().filter(|mark| !own(&mark.what)).find_map(|mark| {
+    let beside = after.units.iter().filter(|unit| unit.plain && !unit.apart);
+    let beside = beside.map(|unit| Mark { line: unit.line, what: name_of(unit) });
+    let marks: Vec<Mark> = new.locals.iter().cloned().chain(beside).collect();
+    marks.iter().filter(|mark| !own(&mark.what)).find_map(|mark| {
         let wanted = HashSet::from([link(hash(""), &mark.what)]);
         old.checks.iter().find(|check| looks_at(check, old, &wanted))?;
         let check = new.checks.iter().find(|check| looks_at(check, new, &wanted))?;
@@ -90,6 +89,25 @@ fn looks_at(check: &Check, new: &Unit, wanted: &HashSet<u64>) -> bool {
     check.links.iter().chain(given().flat_map(|given| &given.links)).any(|link| wanted.contains(link))
 }
 
+/// Whether two names lead to one module: `../src/lamp` and `@/lamp.js`, where the one stands for a folder.
+fn is_same_module(one: &str, other: &str) -> bool {
+    let path = |name: &str| -> Vec<String> {
+        let name = name
+            .rsplit_once('/')
+            .map_or(name.to_owned(), |(folder, file)| format!("{folder}/{}", file.split('.').next().unwrap_or(file)));
+        let parts =
+            name.trim_start_matches('#').split('/').filter(|part| !matches!(*part, "." | ".." | "@" | "~" | ""));
+        parts.map(str::to_owned).collect()
+    };
+    let aliased = |name: &str| ["@/", "~/", "#"].iter().any(|alias| name.starts_with(alias));
+    let (first, second) = (path(one), path(other));
+    one == other
+        || aliased(one) != aliased(other)
+            && !first.is_empty()
+            && !second.is_empty()
+            && (first.ends_with(&second) || second.ends_with(&first))
+}
+
 /// A module that a file replaces as a whole, and of which a test asks nothing but what it gives.
 pub(super) fn of_modules(path: &str, old: Option<&Suite>, new: &Suite) -> Option<Weaker> {
     let before: HashSet<(&str, &Option<Vec<String>>)> =
@@ -97,7 +115,7 @@ pub(super) fn of_modules(path: &str, old: Option<&Suite>, new: &Suite) -> Option
     for (mark, names) in new.replaced.iter().filter(|(mark, names)| !before.contains(&(mark.what.as_str(), names))) {
         let is_replaced = |name: &str| names.as_ref().is_none_or(|names| names.iter().any(|one| one == name));
         let (mut bare, mut whole): (HashSet<u64>, HashSet<u64>) = (HashSet::new(), HashSet::new());
-        for (here, (_, there)) in new.taken.iter().filter(|(_, (from, _))| *from == mark.what) {
+        for (here, (_, there)) in new.taken.iter().filter(|(_, (from, _))| is_same_module(from, &mark.what)) {
             // All of the module under one name: whatever is called on it.
             match (there.as_str(), names) {
                 ("*" | "default", None) => {

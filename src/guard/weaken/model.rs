@@ -250,6 +250,8 @@ pub(super) struct Unit {
     pub(super) exits: Vec<(u64, u64)>,
     /// Functions of the test itself that give back what is written out.
     pub(super) locals: Vec<Mark>,
+    /// It is a function beside the tests, and gives back what is written out in it.
+    pub(super) plain: bool,
     /// Checks that come too late: after a return, or under a condition that never holds.
     pub(super) dead: Vec<Mark>,
     /// Failures that are caught and forgotten.

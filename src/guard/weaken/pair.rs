@@ -78,7 +78,9 @@ pub(super) fn weaker(files: &[File<'_>], texts: &Texts<'_>) -> BTreeMap<usize, F
         let mut weaker = compare::units(old, new, &around, taken(*at));
         if weaker.is_empty() && new.test {
             let before = files.get(*from).and_then(|file| file.old.as_ref());
-            weaker.extend(before.and_then(|before| super::mocks::stood_in(old, new, before)));
+            let after = files.get(*at).and_then(|file| file.new.as_ref());
+            let both = before.zip(after);
+            weaker.extend(both.and_then(|(before, after)| super::mocks::stood_in(old, new, [before, after])));
             // A class of another file may be gathered there.
             weaker.extend(compare::uncollected(old, new).filter(|_| from == at));
         }

@@ -143,12 +143,19 @@ fn untested(tree: &Tree<'_>, class: usize) -> Option<Mark> {
     Some(Mark { line: tree.line(at), what: "`__test__ = False`".to_owned() })
 }
 
-/// A class of no other one, of no such name, and that no word of the file names: no runner takes it for one of tests.
+/// A class of no other one, of no such name, and that no word of the file names: no runner takes it for one of tests. Nor one
+/// that is made with something, whatever its name is.
 fn uncollected(tree: &Tree<'_>, class: usize, name: &str) -> Option<(usize, Mark)> {
     let bases = tree.field(class, "superclasses").map_or("", |list| tree.words(list));
     let bare = matches!(bases, "" | "()" | "(object)");
     let named = || tree.text.match_indices(name).take(2).count() > 1;
-    let hit = bare && !name.starts_with("Test") && !named();
+    let body = tree.field(class, "body");
+    let maker = |at: usize| {
+        let name = tree.field(at, "name").map(|name| tree.words(name));
+        tree.kind(at) == "function_definition" && matches!(name, Some("__init__" | "__new__"))
+    };
+    let made = body.is_some_and(|body| tree.children(body).any(maker));
+    let hit = bare && (made && name.starts_with("Test") || !name.starts_with("Test") && !named());
     hit.then(|| (tree.node(class).last, Mark { line: tree.line(class), what: name.to_owned() }))
 }
 

@@ -50,6 +50,11 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
             }
         }
         "macro_definition" if !walk.inside() => definition(walk, at),
+        // In a test it holds from there on.
+        "macro_definition" => {
+            let tokens = walk.tokens(at);
+            shadows(walk, at, &tokens);
+        }
         "use_declaration" => imports(walk, at),
         "macro_invocation" => macro_call(walk, at),
         "call_expression" => call(walk, at),
@@ -99,14 +104,18 @@ fn whole(walk: &mut Walk<'_>, at: usize) {
     }
 }
 
-/// `#[cfg_attr(all(), ignore)]` is `#[ignore]`.
-fn always_ignored(tree: &Tree<'_>, attribute: usize) -> Option<Mark> {
+/// `#[cfg_attr(all(), ignore)]` is `#[ignore]`, and `#[cfg_attr(not(feature = "slow"), ignore)]` runs where somebody asks for it.
+fn ignored_where(tree: &Tree<'_>, attribute: usize) -> Option<Mark> {
     let text: String = words_of(tree, attribute).iter().map(|token| token.text).collect();
-    let rest = ["all()", "not(any())", "test", "true"]
-        .iter()
-        .find_map(|always| text.strip_prefix("cfg_attr(").and_then(|rest| rest.strip_prefix(always)));
-    let hit = rest.is_some_and(|rest| rest.starts_with(",ignore"));
-    hit.then(|| Mark { line: tree.line(attribute), what: format!("`#[{text}]`") })
+    let parts = cfg::split(text.strip_prefix("cfg_attr(")?.strip_suffix(')')?);
+    let (condition, attributes) = parts.split_first()?;
+    attributes.iter().find(|one| **one == "ignore" || one.starts_with("ignore="))?;
+    let what = match cfg::when(condition) {
+        When::Always => format!("`#[{text}]`"),
+        When::Unasked => format!("{ONLY}`#[{text}]`"),
+        _ => return None,
+    };
+    Some(Mark { line: tree.line(attribute), what })
 }
 
 fn function(walk: &mut Walk<'_>, at: usize, attributes: &[usize]) {
@@ -134,7 +143,7 @@ fn function(walk: &mut Walk<'_>, at: usize, attributes: &[usize]) {
                 table.items.push(digest(&tokens));
                 table.bags.push(bag(&tokens));
             }
-            "cfg_attr" => skip = skip.or_else(|| always_ignored(tree, *one)),
+            "cfg_attr" => skip = skip.or_else(|| ignored_where(tree, *one)),
             _ => skip = skip.or_else(|| never(tree, *one)),
         }
         all.extend(tokens);
@@ -168,6 +177,13 @@ fn definition(walk: &mut Walk<'_>, at: usize) {
     walk.begin(at, name, false);
     let tokens = walk.tokens(at);
     add_hidden(walk, at, &tokens);
+    shadows(walk, at, &tokens);
+}
+
+/// Whether it takes the place of an assertion, and asserts nothing.
+fn shadows(walk: &mut Walk<'_>, at: usize, tokens: Tokens<'_, '_>) {
+    let tree = walk.tree;
+    let name = tree.field(at, "name").map_or("", |name| tree.words(name));
     // One that hands on to the assertion that it shows better is as good.
     let held =
         tokens.iter().skip(3).any(|token| is_assert(token.text) || matches!(token.text, "panic" | "unreachable"));
@@ -498,6 +514,7 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
         let tokens = walk.tokens(condition);
         walk.add_only_told(at, &tokens, &tokens);
     }
+    asked(walk, at, condition, body);
     // `if catch_unwind(…).is_err() {}`.
     if tree.parts(body).next().is_none()
         && tree.field(at, "alternative").is_none()
@@ -505,9 +522,7 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     {
         walk.caught(condition);
     }
-    let first = tree.parts(body).next();
-    let first = first.map(|line| if tree.kind(line) == "expression_statement" { line + 1 } else { line });
-    if first.is_some_and(|line| tree.kind(line) == "return_expression") {
+    if leaves_first(tree, body) {
         let tokens = walk.tokens(condition);
         walk.leaves(at, &tokens);
     }
@@ -517,6 +532,37 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     {
         walk.guard(body);
     }
+}
+
+/// `if cfg!(feature = "slow") { … }` around assertions, and `if !cfg!(feature = "slow") { return; }` before them.
+fn asked(walk: &mut Walk<'_>, at: usize, condition: usize, body: usize) {
+    let tree = walk.tree;
+    let text: String = tree.tokens_within(condition, 100).iter().map(|token| token.text).collect();
+    let Some(inner) = text.trim_start_matches('!').strip_prefix("cfg!(").and_then(|rest| rest.strip_suffix(')')) else {
+        return;
+    };
+    let condition = if text.starts_with('!') { format!("not({inner})") } else { inner.to_owned() };
+    let asserts = tree.tokens_within(body, 2_000).iter().any(|token| is_assert(token.text));
+    match cfg::when(&condition) {
+        When::Never if tree.field(at, "alternative").is_none() => walk.never(body),
+        When::Asked if asserts && tree.field(at, "alternative").is_none() => limited(walk, at, &text),
+        When::Unasked if leaves_first(tree, body) => limited(walk, at, &text),
+        _ => {}
+    }
+}
+
+fn limited(walk: &mut Walk<'_>, at: usize, text: &str) {
+    let mark = Mark { line: walk.tree.line(at), what: format!("{ONLY}`{text}`") };
+    if let Some(unit) = walk.unit() {
+        unit.limited = Some(mark);
+    }
+}
+
+/// Whether the first thing that a block does is to return.
+fn leaves_first(tree: &Tree<'_>, body: usize) -> bool {
+    let first = tree.parts(body).next();
+    let first = first.map(|line| if tree.kind(line) == "expression_statement" { line + 1 } else { line });
+    first.is_some_and(|line| tree.kind(line) == "return_expression")
 }
 
 /// What an expression stands in as a statement.

@@ -314,6 +314,8 @@ fn call(walk: &mut Walk<'_>, at: usize) {
             }
         }
         "spyOn" | "stub" => spied(walk, at),
+        // `t.mock.method(lamp, 'dim', () => 3)` of node:test.
+        "method" if receiver == "mock" => spied(walk, at),
         "forEach" | "map" if path.len() > 1 => {
             let nothing = tree.field(function, "object").map(|on| tree.tokens_within(on, 10));
             if nothing.is_some_and(|on| super::constant::is_nothing(&on)) {

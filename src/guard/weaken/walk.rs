@@ -271,6 +271,7 @@ impl<'t> Walk<'t> {
             skip,
             limited,
             exported: self.path.ends_with(".go"),
+            plain: !test && self.unit().is_none() && self.is_plain(at),
             mocks,
             body: digest(&tokens),
             tokens: bag(&tokens),
@@ -293,6 +294,13 @@ impl<'t> Walk<'t> {
         {
             unit.locals.push(Mark { line, what: name.to_owned() });
         }
+    }
+
+    /// Whether a function gives back what is written out in it.
+    fn is_plain(&self, at: usize) -> bool {
+        let function = self.tree.field(at, "value").unwrap_or(at);
+        let body = self.tree.field(function, "body");
+        body.is_some_and(|body| truth::links(&self.tree.tokens_within(body, 200)).0.is_empty())
     }
 
     /// The test ends here where this holds.

@@ -8,6 +8,13 @@ fn a_python_test_that_is_turned_off_from_beside_it_is_skipped() {
     let plain = "def test_dim():\n    assert dim(2) == 3\n";
     let class = "class TestLamp(unittest.TestCase):\n    def test_dim(self):\n        assert dim(2) == 3\n";
     let cases = "@pytest.mark.parametrize('a', [2])\ndef test_dim(a):\n    assert dim(a) == 3\n";
+    let bare = "class TestLamp:\n    def test_dim(self):\n        assert dim(2) == 3\n";
+    let made = |of: &str| {
+        format!(
+            "class TestLamp{of}:\n    def __init__(self):\n        self.lamp = 1\n\n{}",
+            bare.split_once('\n').map_or("", |(_, rest)| rest)
+        )
+    };
     let before = |head: &str| format!("{head}\n{plain}");
     let within = |method: &str| class.replace("    def test_dim", &format!("{method}\n    def test_dim"));
     let off = [
@@ -19,6 +26,8 @@ fn a_python_test_that_is_turned_off_from_beside_it_is_skipped() {
         (class, within("    @classmethod\n    def setUpClass(cls):\n        raise unittest.SkipTest('later')\n")),
         (class, class.replace("TestLamp(unittest.TestCase)", "LampChecks")),
         (class, class.replace("TestLamp(unittest.TestCase)", "LampTests(object)")),
+        (bare, made("(object)")),
+        (bare, made("")),
         (cases, cases.replace("[2]", "[]")),
     ];
     for (old, new) in off {
@@ -31,6 +40,7 @@ fn a_python_test_that_is_turned_off_from_beside_it_is_skipped() {
         (plain, before("@pytest.mark.skipif(sys.platform == 'win32', reason='posix')")),
         (plain, before("class TestOther:\n    def setup_method(self):\n        pytest.skip('later')\n")),
         (class, class.replace("(unittest.TestCase)", "")),
+        (bare, made("(unittest.TestCase)")),
         (class, class.replace("TestLamp", "LampTests")),
         (
             class,
@@ -106,6 +116,16 @@ fn a_rust_test_that_is_turned_off_from_beside_it_is_skipped() {
         old.replace("cfg(test)", "cfg(all(test, feature = \"slow\"))"),
         old.replace("cfg(test)", "cfg(all(test, any()))"),
         old.replace("cfg(test)", "cfg(all(test, not(test)))"),
+        old.replace("#[test]", "#[test]\n    #[cfg_attr(all(), ignore)]"),
+        old.replace("#[test]", "#[test]\n    #[cfg_attr(not(feature = \"slow\"), ignore = \"slow\")]"),
+        old.replace(
+            "assert_eq!(dim(2), 3);",
+            "if cfg!(feature = \"slow\") {\n            assert_eq!(dim(2), 3);\n        }",
+        ),
+        old.replace(
+            "        assert",
+            "        if !cfg!(feature = \"slow\") {\n            return;\n        }\n        assert",
+        ),
     ];
     for new in off {
         told(rust::PATH, str::to_owned, &[(Skipped, old, &new)]);
@@ -117,12 +137,21 @@ fn a_rust_test_that_is_turned_off_from_beside_it_is_skipped() {
         old.replace("cfg(test)", "cfg(all(test, not(miri)))"),
         old.replace("cfg(test)", "cfg(all(test, not(feature = \"slow\")))"),
         old.replace("cfg(test)", "cfg(any(test, feature = \"slow\"))"),
+        old.replace("#[test]", "#[test]\n    #[cfg_attr(windows, ignore)]"),
+        old.replace("#[test]", "#[test]\n    #[cfg_attr(feature = \"fast\", ignore)]"),
+        old.replace("        assert", "        if cfg!(windows) {\n            return;\n        }\n        assert"),
+        old.replace(
+            "        assert",
+            "        if cfg!(feature = \"slow\") {\n            light();\n        }\n        assert",
+        ),
     ];
     for new in on {
         quiet(rust::PATH, str::to_owned, &[(old, &new)]);
     }
     let quiet_macro = "macro_rules! assert_eq { ($($t:tt)*) => {} }\n";
     told(rust::PATH, str::to_owned, &[(AssertsNothing, old, &format!("{quiet_macro}{old}"))]);
+    let inside = old.replace("        assert", &format!("        {quiet_macro}        assert"));
+    told(rust::PATH, str::to_owned, &[(AssertsNothing, old, &inside)]);
     let loud = "macro_rules! assert_eq { ($($t:tt)*) => { pretty::assert_eq!($($t)*) } }\n";
     quiet(rust::PATH, str::to_owned, &[(old, &format!("{loud}{old}"))]);
 }
