@@ -365,7 +365,8 @@ async fn a_stop_is_an_empty_commit_that_says_why() {
         (json!({ "condition": "heal_exhausted", "reason": "let me out" }), "unknown variant"),
         (json!({ "condition": "stuck" }), "missing field `reason`"),
         (json!({ "reason": "let me out" }), "missing field `condition`"),
-        (json!({ "condition": ["stuck"], "reason": "let me out" }), "arguments are wrong"),
+        (json!({ "condition": ["stuck"], "reason": "let me out" }), "arguments are wrong: `condition`: "),
+        (json!({ "condition": "stuck", "reason": 7 }), "wrong: `reason`: invalid type: integer `7`, expected a string"),
         (json!({ "condition": "stuck", "reason": "let me out", "change": 7 }), "unknown field `change`"),
     ] {
         client.refused_with("raise_decision", given, words);

@@ -15,7 +15,6 @@ use std::panic::AssertUnwindSafe;
 
 use anyhow::bail;
 use futures::FutureExt as _;
-use rmcp::handler::server::tool::parse_json_object;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation,
     JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
@@ -25,6 +24,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::explain::Explained;
 use super::raise::{Raised, Spot};
@@ -170,10 +170,14 @@ impl Server {
 
 /// The arguments of a call, or what is wrong with them.
 fn given<T: for<'de> Deserialize<'de>>(arguments: JsonObject) -> Result<T, Refused> {
-    parse_json_object(arguments).map_err(|error| {
-        let says = error.message.trim_start_matches("failed to deserialize parameters: ");
+    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
+        // `.` is all of them.
+        let at = match error.path().to_string().as_str() {
+            "." => String::new(),
+            path => format!("`{path}`: "),
+        };
         Refused::new(
-            format!("The arguments are wrong: {says}."),
+            format!("The arguments are wrong: {at}{}.", error.inner()),
             "Call again with arguments by the tool's inputSchema.",
         )
     })
