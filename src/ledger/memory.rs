@@ -202,10 +202,11 @@ pub fn concludes(entry: &str) -> bool {
 /// Whether an entry of a report only says that there is nothing to say.
 pub fn is_nothing(said: &str) -> bool {
     #[rustfmt::skip]
-    const NOTHING: [&str; 20] = [
+    const NOTHING: [&str; 29] = [
         "none", "n/a", "na", "no", "nil", "nothing", "not applicable", "unknown", "tbd", "todo", "none found", "none at all",
         "none were found", "nothing found", "nothing was found", "there are none", "there is none", "there were none",
-        "no mismatch", "no mismatches",
+        "no mismatch", "no mismatches", "all criteria are met", "all criteria met", "all acceptance criteria are met",
+        "all acceptance criteria met", "all gates are met", "all gates pass", "everything is met", "all is met", "all met",
     ];
     // How sure somebody is of nothing is nothing.
     let said = said.split("(confidence").next().unwrap_or_default();

@@ -10,6 +10,7 @@ use super::text::{Links, items, phases, plain, plain_to, strange_files};
 use super::{Seen, answers, change_record, diary, escalation, freeze_review, incident, memory};
 use crate::engine::possible;
 use crate::finding::quoted;
+use crate::flow::pipeline::limit;
 use crate::flow::{Exported, Mode, Phase, Stage, merge, pipeline};
 use crate::gate::aside::{self, Aside};
 use crate::gate::first;
@@ -639,10 +640,17 @@ fn blocked(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, commands:
     let phase = pipeline.phase().unwrap_or(Phase::Expand);
     let fails = pipeline.fails(phase);
     let wrong = state.gates.get(&GateName::Phase(phase)).map(|judged| headline(&judged.findings)).unwrap_or_default();
+    let (what, recommended) = if pipeline.stage == Stage::ReconcileBlocked {
+        let (fails, most) = (pipeline.fails(phase), limit(phase));
+        let what = format!("{phase} found what only a person can decide (cycle {fails} of {most}).");
+        (what, "where it is known which of the two is to follow the other, A; where the scope is to, B.")
+    } else {
+        let times = if fails == 1 { "once".to_owned() } else { format!("{fails} times") };
+        (format!("{phase} failed {times}."), "read the findings; if they name one cause, A.")
+    };
     format!(
-        "BLOCKED: {phase} failed {}. {} Options: (A) mend it; (B) change the scope; (C) {}. \
-         For A {} says `{} REASON`, for another one `{} LETTER` as the issue shows. Recommendation: read the findings; if they name one cause, A.",
-        if fails == 1 { "once".to_owned() } else { format!("{fails} times") },
+        "BLOCKED: {what} {} Options: (A) mend it; (B) change the scope; (C) {}. \
+         For A {} says `{} REASON`, for another one `{} LETTER` as the issue shows. Recommendation: {recommended}",
         plain_to(300, &wrong),
         if state.merged.is_some() { "revert it" } else { "close the pull request" },
         who(seen).replacen('A', "a", 1),

@@ -41,6 +41,8 @@ fn what_goes_against_the_scope_stops_for_a_person() {
     drifts(&mut game, &[structural(), spec_violating()]);
     game.approved_by("mia").at(Stage::ReconcileBlocked);
     assert!(game.against().contains("MRG-05"));
+    let words = "BLOCKED: reconcile found what only a person can decide (cycle 1 of 4). ";
+    assert!(game.surface().comment.contains(words), "{}", game.surface().comment);
     assert!(!game.surface().comment.contains("the fourth blocks"), "it has: {}", game.surface().comment);
     game.says("ada", Role::Write, "/unblock fine").refused_with("CMD-02");
     // That somebody lets it go on does not make it fine.
