@@ -54,6 +54,8 @@ fn read(text: &str, deep: usize) -> When {
     match text {
         "test" | "true" => When::Always,
         "false" | "FALSE" => When::Never,
+        // Where there is such a feature it is on, if nobody asks for less.
+        "feature=std" | "feature=default" => When::Somewhere,
         _ if text.starts_with("feature=") || NEVER_SET.contains(&text) => When::Asked,
         _ => When::Somewhere,
     }

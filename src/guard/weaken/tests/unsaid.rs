@@ -137,6 +137,7 @@ fn a_rust_test_that_is_turned_off_from_beside_it_is_skipped() {
         old.replace("cfg(test)", "cfg(all(test, not(miri)))"),
         old.replace("cfg(test)", "cfg(all(test, not(feature = \"slow\")))"),
         old.replace("cfg(test)", "cfg(any(test, feature = \"slow\"))"),
+        old.replace("#[test]", "#[test]\n    #[cfg(feature = \"std\")]"),
         old.replace("#[test]", "#[test]\n    #[cfg_attr(windows, ignore)]"),
         old.replace("#[test]", "#[test]\n    #[cfg_attr(feature = \"fast\", ignore)]"),
         old.replace("        assert", "        if cfg!(windows) {\n            return;\n        }\n        assert"),
