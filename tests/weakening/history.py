@@ -37,7 +37,7 @@ HERE = Path(__file__).resolve().parent
 PACKAGES = HERE / "packages.json"
 MEASURED = HERE / "measured.json"
 SAMPLE = HERE / "sample.json"
-SEED = 20261118
+SEED = 20261119
 STEPS = 5
 
 PYPI = """
