@@ -91,7 +91,8 @@ pub(super) fn say(unit: &Unit, what: What, line: u32, gone: bool, says: String, 
 /// What is wrong with a test that is new.
 pub(super) fn fresh(new: &Unit, taken: &Taken) -> Vec<Weaker> {
     if let Some(mark) = &new.skip {
-        return vec![skipped(new, mark)];
+        // What is only planned says so.
+        return if mark.what == "`todo`" { Vec::new() } else { vec![skipped(new, mark)] };
     }
     let mut found: Vec<Weaker> = late(new, &[]).into_iter().collect();
     found.extend(caught(new, 0));
@@ -124,7 +125,8 @@ pub(super) fn units(old: &Unit, new: &Unit, around: &Around, taken: &Taken) -> V
         return mocked(new, &old.mocks, taken).into_iter().collect();
     }
     let mut found: Vec<Weaker> = late(new, &old.dead).into_iter().collect();
-    found.extend(caught(new, old.caught.len()));
+    found.extend(caught(new, old.caught.len()).or_else(|| evaded(old, new)));
+    found.extend(spared(old, new));
     found.extend(mocked(new, &old.mocks, taken));
     found.extend(panics(old, new));
     found.extend(ended(new, &old.exits));
@@ -176,6 +178,27 @@ fn caught(new: &Unit, before: usize) -> Option<Weaker> {
     let mark = new.caught.first().filter(|_| new.caught.len() > before)?;
     let says = format!("A failure of `{}` is caught and forgotten.", mark.what);
     Some(say(new, What::CatchAll, mark.line, false, says, "Let the failure through, or catch only what may happen."))
+}
+
+/// The test ends where the code fails, which it did not before.
+fn evaded(old: &Unit, new: &Unit) -> Option<Weaker> {
+    let mark = new.evaded.get(old.evaded.len()).filter(|_| old.holds().next().is_some())?;
+    let says = format!("Where `{}` fails the test ends, and fails not.", mark.what);
+    Some(say(new, What::CatchAll, mark.line, false, says, "Let the failure through, or catch only what may happen."))
+}
+
+/// A function of a file without tests whose name says that it checks, and that checks nothing any more.
+pub(super) fn emptied(old: &Unit, new: &Unit) -> Option<Weaker> {
+    let name = super::model::last_name(&new.name);
+    let checks = super::walk::says_check(name) && old.holds().next().is_some() && new.asserts_nothing();
+    let says = format!("`{name}` checks nothing any more: whatever calls it passes.");
+    checks.then(|| say(new, What::AssertsNothing, new.line, false, says, "Let it check what it did."))
+}
+
+fn spared(old: &Unit, new: &Unit) -> Option<Weaker> {
+    let mark = new.spared.get(old.spared.len()).filter(|_| new.test)?;
+    let says = format!("A case of it is not run, or may fail: {}.", mark.what);
+    Some(say(new, What::Skipped, mark.line, false, says, "Make it run, or say in the commit why it can't."))
 }
 
 fn panics(old: &Unit, new: &Unit) -> Option<Weaker> {

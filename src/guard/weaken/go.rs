@@ -41,7 +41,7 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     let Some(name) = tree.field(at, "name").map(|name| tree.words(name)) else { return };
     let parameters = tree.field(at, "parameters").map_or("", |list| tree.words(list));
-    let called_test = name.strip_prefix("Test").is_some_and(|rest| !rest.starts_with(char::is_lowercase));
+    let called_test = called(name, "Test");
     let test = if tree.kind(at) == "method_declaration" {
         called_test && matches!(parameters, "()" | "(c *C)" | "(c *check.C)")
     } else {
@@ -50,7 +50,28 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     if name == "TestMain" {
         main(walk, at);
     }
-    walk.begin(at, name, test && name != "TestMain");
+    let fuzz = called(name, "Fuzz") && parameters.contains("testing.F");
+    let example = called(name, "Example") && parameters == "()";
+    let printed = if example { output(tree, at) } else { None };
+    walk.begin(at, name, test && name != "TestMain" || fuzz || printed.is_some());
+    if let Some(printed) = printed {
+        let mut check = Check::new(tree.line(at), Form::Other, &[]);
+        check.text = hash(printed);
+        check.shown = printed.lines().next().unwrap_or_default().chars().take(80).collect();
+        walk.add(at, vec![check]);
+    }
+}
+
+/// Whether the tool that runs tests takes a function of this name.
+fn called(name: &str, kind: &str) -> bool {
+    name.strip_prefix(kind).is_some_and(|rest| !rest.starts_with(char::is_lowercase))
+}
+
+/// What an example must print: without it, it is compiled and not run.
+fn output<'t>(tree: &'t Tree<'t>, at: usize) -> Option<&'t str> {
+    let words = tree.words(at);
+    let from = ["// Output:", "// Unordered output:"].iter().find_map(|begin| words.rfind(begin))?;
+    words.get(from..)
 }
 
 /// `//go:build ignore` takes the file out, and a word that somebody must give leaves it to them.
@@ -256,6 +277,11 @@ fn call(walk: &mut Walk<'_>, at: usize) {
     };
     if is_handle(on) || on == "s" || on == "suite" {
         match name {
+            // `suite.Run(t, new(LampSuite))` runs every method of it.
+            "Run" if on == "suite" && !runs_a_function(tree, at) => {
+                let tokens = walk.tokens(at);
+                return walk.add_form(at, Form::Other, &tokens, &tokens, &[]);
+            }
             "Run" => return subtest(walk, at),
             "Skip" | "Skipf" | "SkipNow" => {
                 walk.skips(tree.up(at).unwrap_or(0), &format!("`{on}.{name}`"));
@@ -353,6 +379,12 @@ fn is_read(tree: &Tree<'_>, call: usize) -> bool {
         block = tree.up(block).unwrap_or(0);
     }
     tree.kind_above(block) == "if_statement" && tree.node(block).field == "consequence"
+}
+
+/// Whether the last of what a call is given is a function that is written out.
+fn runs_a_function(tree: &Tree<'_>, call: usize) -> bool {
+    let last = tree.field(call, "arguments").and_then(|list| tree.parts(list).last());
+    last.is_some_and(|last| tree.kind(last) == "func_literal")
 }
 
 fn subtest(walk: &mut Walk<'_>, at: usize) {

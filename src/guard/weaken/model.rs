@@ -75,6 +75,8 @@ pub(super) struct Check {
     pub(super) same: bool,
     /// The expectation is a whole that is written out, part by part: a list, a map.
     pub(super) listed: bool,
+    /// How many parts such a whole has; 0 where it is none.
+    pub(super) parts: usize,
     /// Wildcards in the expectation.
     pub(super) wild: usize,
     pub(super) tolerance: Option<Tolerance>,
@@ -129,6 +131,7 @@ impl Check {
             expects_names: Vec::new(),
             same: false,
             listed: false,
+            parts: 0,
             wild: 0,
             tolerance: None,
             broad: false,
@@ -256,6 +259,10 @@ pub(super) struct Unit {
     pub(super) dead: Vec<Mark>,
     /// Failures that are caught and forgotten.
     pub(super) caught: Vec<Mark>,
+    /// Failures of the code by which the test ends, and fails not.
+    pub(super) evaded: Vec<Mark>,
+    /// Cases of it that are not run, or may fail.
+    pub(super) spared: Vec<Mark>,
     pub(super) mocks: Vec<Mark>,
     pub(super) tables: Vec<Table>,
     /// Loops in it.

@@ -51,8 +51,8 @@ pub(super) fn weaker(files: &[File<'_>], texts: &Texts<'_>) -> BTreeMap<usize, F
     let (mut old_left, mut new_left): (Vec<Placed<'_>>, Vec<Placed<'_>>) = (Vec::new(), Vec::new());
     let mut helpers = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        by_name(at, file, &mut pairs, &mut old_left, &mut new_left, &mut helpers);
         let (all, _) = found.entry(file.index).or_default();
+        by_name(at, file, &mut pairs, &mut old_left, &mut new_left, (&mut helpers, all));
         whole_file(file, all);
     }
     let mut budget = MOST_COMPARED;
@@ -243,7 +243,7 @@ fn by_name<'a>(
     pairs: &mut Vec<(Placed<'a>, Placed<'a>)>,
     old_left: &mut Vec<Placed<'a>>,
     new_left: &mut Vec<Placed<'a>>,
-    helpers: &mut Vec<(Placed<'a>, Placed<'a>)>,
+    (helpers, found): (&mut Vec<(Placed<'a>, Placed<'a>)>, &mut Vec<Weaker>),
 ) {
     // A file without tests is no file of tests: what its functions assert is their own affair.
     let tested = file.new.iter().flat_map(|suite| &suite.units).any(|unit| unit.test);
@@ -254,7 +254,7 @@ fn by_name<'a>(
     for unit in file.old.iter().flat_map(|suite| &suite.units) {
         let same = named.get_mut(&(unit.name.as_str(), unit.test)).and_then(VecDeque::pop_front);
         match (same, unit.test) {
-            (Some(_), false) if !tested => {}
+            (Some(new), false) if !tested => found.extend(compare::emptied(unit, new)),
             (Some(new), true) => pairs.push(((at, unit), (at, new))),
             (Some(new), false) if !unit.apart && !new.apart => helpers.push(((at, unit), (at, new))),
             (None, true) => old_left.push((at, unit)),

@@ -34,6 +34,11 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         "function_definition" if !walk.inside() => function(walk, at),
         "assert_statement" => {
             if let Some(what) = tree.parts(at).next() {
+                // `assert pytest.raises(…)` holds what is called there.
+                let called = tree.field(what, "function").map_or("", |function| tree.words(function));
+                if matches!(called, "pytest.raises" | "pytest.warns") {
+                    return;
+                }
                 let tokens = walk.tokens(what);
                 if tree.kind(what) == "tuple" {
                     // It is true because there is something in it.
@@ -58,6 +63,13 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
             });
             if let Some(body) = tree.field(at, "body").filter(|_| swallows) {
                 walk.caught(body);
+                let ends = |clause: usize| {
+                    let block = tree.child_of_kind(clause, "block").filter(|_| tree.kind(clause) != "finally_clause");
+                    block.is_some_and(|block| tree.parts(block).any(|line| is_end(tree, line)))
+                };
+                if tree.children(at).any(ends) {
+                    walk.evades(body);
+                }
             }
         }
         "with_statement" => with(walk, at),
@@ -213,10 +225,16 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     let is_fixture = decorators.iter().any(|one| makes_fixture(tree.words(*one)));
     let whole = if decorators.is_empty() { at } else { tree.up(at).unwrap_or(at) };
     walk.begin(at, name, is_test(name) && !is_fixture);
-    let skip = decorators.iter().find_map(|one| skips(tree, *one));
-    let mut tables = Vec::new();
+    let alias = |one: &usize| {
+        let mark = walk.off.get(&hash(tree.words(*one).trim_start_matches('@')))?;
+        Some(Mark { line: tree.line(*one), what: mark.clone() })
+    };
+    let skip = decorators.iter().find_map(|one| skips(tree, *one).or_else(|| alias(one)));
+    let (mut tables, mut spared) = (Vec::new(), Vec::new());
     for one in &decorators {
-        tables.extend(parametrized(tree, *one));
+        let Some(cases) = parametrized(tree, *one) else { continue };
+        tables.push(table(tree, cases));
+        spared.extend(tree.parts(cases).filter_map(|row| is_spared(tree, row)).take(MOST_SPARED));
     }
     let tokens = tree.tokens_within(whole, 20_000);
     let mocks = patched(tree, &decorators);
@@ -246,6 +264,7 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     unit.before_each = before;
     unit.uncollected = loner;
     unit.tables = tables;
+    unit.spared = spared;
     unit.body = digest(&tokens);
     unit.tokens = bag(&tokens);
     unit.mocks.extend(mocks);
@@ -257,15 +276,27 @@ fn function(walk: &mut Walk<'_>, at: usize) {
 }
 
 /// The cases of `@pytest.mark.parametrize(names, [cases])`.
-fn parametrized(tree: &Tree<'_>, decorator: usize) -> Option<Table> {
+fn parametrized(tree: &Tree<'_>, decorator: usize) -> Option<usize> {
     let call = tree.children(decorator).find(|child| tree.kind(*child) == "call")?;
     let function = tree.field(call, "function")?;
     if !tree.words(function).ends_with("parametrize") {
         return None;
     }
     let list = tree.field(call, "arguments")?;
-    let cases = tree.parts(list).nth(1).filter(|cases| matches!(tree.kind(*cases), "list" | "tuple"))?;
-    Some(table(tree, cases))
+    tree.parts(list).nth(1).filter(|cases| matches!(tree.kind(*cases), "list" | "tuple"))
+}
+
+/// So many cases that are not run are told apart.
+const MOST_SPARED: usize = 100;
+
+/// `pytest.param(2, marks=pytest.mark.skip)`.
+fn is_spared(tree: &Tree<'_>, row: usize) -> Option<Mark> {
+    let tokens = tree.tokens_within(row, 100);
+    let param = tree.kind(row) == "call" && tokens.iter().any(|token| token.text == "param");
+    let marks =
+        keyword(&arguments(&tokens, tokens.iter().position(|token| token.text == "(")?.checked_sub(1)?), "marks")?;
+    let mark = marks.iter().find(|token| matches!(token.text, "skip" | "xfail")).filter(|_| param)?;
+    Some(Mark { line: tree.line(row), what: format!("`{}`", mark.text) })
 }
 
 pub(super) fn table(tree: &Tree<'_>, list: usize) -> Table {
@@ -287,7 +318,7 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
         let tokens = walk.tokens(condition);
         walk.add_only_told(at, &tokens, &tokens);
     }
-    if depends && tree.parts(body).next().is_some_and(|line| tree.kind(line) == "return_statement") {
+    if depends && tree.parts(body).next().is_some_and(|line| is_end(tree, line)) {
         let tokens = walk.tokens(condition);
         walk.leaves(at, &tokens);
     }
@@ -330,6 +361,12 @@ fn swallows(walk: &mut Walk<'_>, clause: usize) -> bool {
     let all = head.is_empty()
         || head.iter().any(|token| matches!(token.text, "Exception" | "BaseException" | "AssertionError"));
     all && body.is_some_and(|body| tree.parts(body).all(|line| is_idle(tree, line) || is_kept_for_nobody(walk, line)))
+}
+
+/// What ends a test that has not failed.
+fn is_end(tree: &Tree<'_>, line: usize) -> bool {
+    tree.kind(line) == "return_statement"
+        || ["pytest.skip(", "pytest.xfail(", "self.skipTest("].iter().any(|skip| tree.words(line).starts_with(skip))
 }
 
 /// Something is printed or logged, and nothing else done.
@@ -449,6 +486,8 @@ fn assignment(walk: &mut Walk<'_>, at: usize) {
     }
     if walk.inside() {
         walk.give(left, right);
+    } else if let Some(what) = skip_mark(&tree.tokens_within(right, 100)).filter(|_| tree.words(left) != "pytestmark") {
+        walk.off.insert(hash(tree.words(left)), what);
     } else if tree.words(left) == "pytestmark" && !walk.scoped() {
         let marks = if tree.kind(right) == "list" { tree.parts(right).collect() } else { vec![right] };
         let mark = marks.into_iter().find_map(|mark| skip_mark(&tree.tokens_within(mark, 100)));
@@ -515,6 +554,15 @@ fn call(walk: &mut Walk<'_>, at: usize) {
             ) =>
         {
             skipped(walk, at, "`assume(False)`");
+        }
+        // `e.match("dim")` of a failure that was caught under a name.
+        "match"
+            if !matches!(on, "re" | "")
+                && !on.contains('(')
+                && tree.up(at).is_some_and(|up| tree.kind(up) == "expression_statement") =>
+        {
+            let tokens = walk.tokens(at);
+            walk.add_form(at, Form::Other, &tokens, &tokens, &[]);
         }
         "fail" | "RaisesGroup" | "RaisesExc" if matches!(on, "pytest" | "self" | "") => {
             let tokens = walk.tokens(at);

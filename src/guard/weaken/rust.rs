@@ -62,6 +62,7 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         "let_declaration" => binding(walk, at),
         "expression_statement" => dropped(walk, at),
         "if_expression" => condition(walk, at),
+        "match_expression" => matched(walk, at),
         "for_expression" => looped(walk, at),
         "while_expression" => walk.repeats(None, tree.field(at, "condition"), tree.field(at, "body")),
         "return_expression" => walk.returns(statement(tree, at)),
@@ -357,9 +358,19 @@ fn call(walk: &mut Walk<'_>, at: usize) {
         _ => return,
     };
     match (name, on) {
-        ("unwrap" | "unwrap_err" | "expect" | "expect_err" | "unwrap_or_else", Some(on)) => {
+        ("unwrap" | "unwrap_err" | "expect" | "expect_err", Some(on)) => {
             let subject = digest(bare(&walk.tokens(on)));
             walk.soft(subject);
+        }
+        ("unwrap_or" | "unwrap_or_default" | "unwrap_or_else", Some(on)) => {
+            let panics = ["panic", "unreachable", "bail", "exit"];
+            let loud = tree.tokens_within(at, 500).iter().any(|token| panics.contains(&token.text));
+            let subject = digest(bare(&walk.tokens(on)));
+            if loud {
+                walk.soft(subject);
+            } else {
+                discards(walk, at, subject);
+            }
         }
         (name, Some(on)) if name.starts_with("assert") || matches!(name, "success" | "failure" | "times") => {
             let tokens = walk.tokens(at);
@@ -403,6 +414,11 @@ fn binding(walk: &mut Walk<'_>, at: usize) {
     if tree.field(at, "type").is_some() && tree.words(pattern).starts_with('_') {
         walk.soft(0);
     }
+    // `let Ok(lamp) = f() else { return };`.
+    if tree.field(at, "alternative").is_some_and(|other| leaves_first(tree, other)) {
+        let subject = digest(bare(&walk.tokens(value)));
+        discards(walk, at, subject);
+    }
     match tree.kind(pattern) {
         "identifier" => {
             unnamed(walk, tree.words(pattern), value);
@@ -420,13 +436,33 @@ fn binding(walk: &mut Walk<'_>, at: usize) {
             if catches(&tokens) {
                 walk.caught(value);
             }
-            let line = tree.line(at);
-            let subject = digest(bare(&tokens));
-            if let Some(unit) = walk.unit() {
-                unit.discarded.push((subject, line));
-            }
+            discards(walk, at, digest(bare(&tokens)));
         }
         _ => {}
+    }
+}
+
+/// A result is thrown away, or what is wrong with it.
+fn discards(walk: &mut Walk<'_>, at: usize, subject: u64) {
+    let line = walk.tree.line(at);
+    if let Some(unit) = walk.unit() {
+        unit.discarded.push((subject, line));
+    }
+}
+
+/// `match f() { Ok(lamp) => lamp, Err(_) => return }`.
+fn matched(walk: &mut Walk<'_>, at: usize) {
+    let tree = walk.tree;
+    let (Some(value), Some(body)) = (tree.field(at, "value"), tree.field(at, "body")) else { return };
+    let leaves = |arm: usize| {
+        let value = tree.field(arm, "value");
+        let bad = tree.field(arm, "pattern").map_or("", |pattern| tree.words(pattern));
+        (bad.starts_with("Err") || matches!(bad, "None" | "_"))
+            && value.is_some_and(|value| tree.kind(value) == "return_expression" || leaves_first(tree, value))
+    };
+    if walk.inside() && tree.parts(body).take(50).any(leaves) {
+        let subject = digest(bare(&walk.tokens(value)));
+        discards(walk, at, subject);
     }
 }
 
@@ -494,10 +530,7 @@ fn dropped(walk: &mut Walk<'_>, at: usize) {
     }
     let Some(on) = tree.field(function, "value") else { return };
     let subject = digest(bare(&walk.tokens(on)));
-    let line = tree.line(at);
-    if let Some(unit) = walk.unit() {
-        unit.discarded.push((subject, line));
-    }
+    discards(walk, at, subject);
 }
 
 fn condition(walk: &mut Walk<'_>, at: usize) {

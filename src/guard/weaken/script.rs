@@ -60,6 +60,10 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
                 || tree.field(at, "finalizer").is_some_and(|last| gives_back(tree, last));
             if let Some(body) = tree.field(at, "body").filter(|_| swallows) {
                 walk.caught(body);
+                let handler = tree.field(at, "handler").and_then(|handler| tree.field(handler, "body"));
+                if handler.is_some_and(|body| tree.parts(body).any(|line| tree.kind(line) == "return_statement")) {
+                    walk.evades(body);
+                }
             }
         }
         "function_declaration" | "generator_function_declaration" => nested(walk, at),
@@ -404,12 +408,25 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
     if path.contains(&"only") || matches!(first, "fit" | "fdescribe") {
         walk.suite.only = Some(Mark { line, what: name.clone() });
     }
+    let repeated = path.iter().any(|word| matches!(*word, "each" | "for"));
     if !test {
+        if repeated {
+            walk.cases_until = walk.cases_until.max(tree.node(at).last);
+        }
         return walk.scope(at, name, skip);
     }
+    let repeated = repeated || at < walk.cases_until;
     // A test in a test, made by what is tested, is what the outer one looks at.
     let made = walk.inside() && matches!(path, [_]);
     walk.begin(at, &name, true);
+    let table = tree.field(at, "function").and_then(|inner| tree.field(inner, "arguments"));
+    let table = table.filter(|table| repeated && tree.kind(*table) == "template_string");
+    if let Some(unit) = walk.unit().filter(|_| repeated) {
+        unit.loops += 1;
+        // A table in a template is one text to the parser.
+        let words = table.map_or("", |table| tree.words(table)).split(|c: char| !c.is_alphanumeric());
+        unit.tokens.extend(words.filter(|word| !word.is_empty()).take(2_000).map(hash));
+    }
     let cases = each(tree, at);
     // A function that stands elsewhere is the test.
     let away = tree.parts(list).skip(1).all(|part| !is_function(tree, part));

@@ -7,6 +7,7 @@ mod go;
 mod loosened;
 mod mocks;
 mod moved;
+mod plain;
 mod properties;
 mod python;
 mod reach;

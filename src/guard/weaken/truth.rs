@@ -7,14 +7,15 @@ use super::tree::{Sort, digest, hash};
 pub(super) use super::words::{
     Tokens, arguments, bare, called, is_literal, is_trivial, keyword, links, made, number, split,
 };
-use super::words::{is_constant, opens, predicate, tops, wildcards};
+use super::words::{is_constant, is_written, opens, parts, predicate, tops, wildcards};
 
 /// Puts the two sides into a check: what is looked at, and what is expected of it.
 pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens<'_, '_>) {
     about(check, subject);
     let expected = bare(expected);
     check.expected = if expected.is_empty() { 0 } else { digest(expected) };
-    check.literal = is_literal(expected);
+    check.literal = is_written(expected);
+    check.parts = parts(expected);
     check.trivial = is_trivial(expected);
     check.expects_calls = called(expected);
     check.expects_made = made(expected);
@@ -25,7 +26,7 @@ pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens
     check.fails = matches!(expected, [first, open, ..] if first.text == "Err" && open.text == "(");
     check.fraction = matches!(expected, [one] if one.sort == Sort::Number
         && one.text.split_once('.').is_some_and(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains(|c: char| ('1'..='9').contains(&c))));
-    check.same = !expected.is_empty() && check.subject == check.expected && !check.literal;
+    check.same = !expected.is_empty() && check.subject == check.expected && !is_literal(expected);
 }
 
 /// What it looks at alone.
@@ -57,7 +58,7 @@ fn measured<'a, 't>(subject: Tokens<'a, 't>) -> Option<Tokens<'a, 't>> {
 /// Two sides that must be equal. Where one is written out, the other is looked at; else the first one is.
 pub(super) fn equal<'t>(line: u32, all: Tokens<'_, 't>, left: Tokens<'_, 't>, right: Tokens<'_, 't>) -> Check {
     let (subject, expected) =
-        if is_literal(bare(left)) && !is_literal(bare(right)) { (right, left) } else { (left, right) };
+        if is_written(bare(left)) && !is_written(bare(right)) { (right, left) } else { (left, right) };
     let mut check = Check::new(line, Form::Exact, all);
     sides(&mut check, subject, expected);
     if bare(left) == bare(right) && is_literal(bare(left)) {
@@ -227,6 +228,9 @@ fn single<'t>(line: u32, part: Tokens<'_, 't>, _all: Tokens<'_, 't>) -> Check {
     if either.len() > 1 {
         let mut check = Check::new(line, Form::Other, part);
         check.either = either.iter().map(|one| digest(bare(one))).collect();
+        // As `assert_eq!` and its like have it: the two sides alone.
+        let sides = either.iter().map(|one| split(bare(one), &["==", "==="])).filter(|sides| sides.len() == 2);
+        check.either.extend(sides.map(|sides| digest(&sides.concat())));
         if either.iter().any(|one| constant(one) == Some(true)) {
             check.form = Form::Nothing;
         }
@@ -275,6 +279,16 @@ fn compared<'t>(line: u32, part: Tokens<'_, 't>, whole: Tokens<'_, 't>) -> Check
     let Some(op) = part.get(*first).map(|token| token.text) else { return bool_of(line, part, whole) };
     let left = part.get(..*first).unwrap_or_default();
     let right = part.get(first + 1..).unwrap_or_default();
+    // `0 <= x <= 100`.
+    let bound = |at: &usize| part.get(*at).is_some_and(|sign| matches!(sign.text, "<" | "<=" | ">" | ">="));
+    if let ([second], false, true) = (rest, odd, ops.iter().all(bound))
+        && let (Some(middle), Some(last)) = (part.get(first + 1..*second), part.get(second + 1..))
+        && is_literal(bare(left))
+        && is_literal(bare(last))
+        && !middle.is_empty()
+    {
+        return with(line, Form::Order, whole, middle, left);
+    }
     if !rest.is_empty() || odd || left.is_empty() || right.is_empty() {
         let mut check = Check::new(line, Form::Other, whole);
         sides(&mut check, part, &[]);
@@ -299,6 +313,10 @@ fn compared<'t>(line: u32, part: Tokens<'_, 't>, whole: Tokens<'_, 't>) -> Check
                 [inner @ .., last] if last.text == "not" => (inner, true),
                 _ => (left, op == "not in"),
             };
+            let between = matches!(right, [name, open, ..] if name.text == "range" && open.text == "(");
+            if between && !absent {
+                return with(line, Form::Order, whole, left, right);
+            }
             let (subject, expected) = contained(left, right);
             let mut check = with(line, Form::Part, whole, subject, expected);
             check.negative = absent;

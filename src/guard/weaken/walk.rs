@@ -84,6 +84,10 @@ pub(super) struct Walk<'t> {
     forgotten: HashSet<usize>,
     /// Names that were taken from a library by which a test skips itself.
     pub(super) skippers: HashSet<u64>,
+    /// Names that the file gave to marks that skip.
+    pub(super) off: HashMap<u64, String>,
+    /// Groups of tests that are run with cases end here.
+    pub(super) cases_until: usize,
     /// How often a test has each of its words.
     mentioned: Option<(usize, HashMap<u64, usize>)>,
     /// Attributes that stand before the next item.
@@ -124,6 +128,8 @@ impl<'t> Walk<'t> {
             guarded: HashSet::new(),
             forgotten: HashSet::new(),
             skippers: HashSet::new(),
+            off: HashMap::new(),
+            cases_until: 0,
             mentioned: None,
             attributes: Vec::new(),
             foreign_all: false,
@@ -312,6 +318,17 @@ impl<'t> Walk<'t> {
             && let Some(unit) = self.unit()
         {
             unit.exits.push((check.subject, check.expected));
+        }
+    }
+
+    /// The test ends here, without a failure, where something fails in this block.
+    pub(super) fn evades(&mut self, block: usize) {
+        let tokens = self.tree.tokens_within(block, 40);
+        let mark = Mark { line: self.tree.line(block), what: shown(&tokens) };
+        if self.deads == 0
+            && let Some(unit) = self.unit()
+        {
+            unit.evaded.push(mark);
         }
     }
 

@@ -47,6 +47,16 @@ fn wraps(tokens: Tokens<'_, '_>) -> bool {
     depth == 0
 }
 
+/// Whether the first bracket is closed by the last token.
+fn encloses(tokens: Tokens<'_, '_>) -> bool {
+    let mut depth = 0_usize;
+    let ends = tokens.iter().position(|token| {
+        depth = if opens(token) { depth + 1 } else { depth.saturating_sub(usize::from(closes(token))) };
+        depth == 0
+    });
+    ends.is_some_and(|at| at + 1 == tokens.len())
+}
+
 /// The places of tokens that are in no bracket and are one of these words.
 pub(super) fn tops(tokens: Tokens<'_, '_>, wanted: &[&str]) -> Vec<usize> {
     let mut depth = 0_usize;
@@ -113,6 +123,56 @@ pub(super) fn is_literal(tokens: Tokens<'_, '_>) -> bool {
             Sort::Text => !token.text.contains("${"),
             Sort::Number | Sort::Mark => true,
         })
+}
+
+/// A literal, or something that is built of literals alone: `Lamp(level=2)`, `Lamp { level: 2 }`, `&lamp.Lamp{2, "red"}`.
+pub(super) fn is_written(tokens: Tokens<'_, '_>) -> bool {
+    is_literal(tokens) || built(tokens).is_some_and(|parts| parts.into_iter().all(|part| is_literal(bare(part))))
+}
+
+/// The parts of a value that is built where it stands, each without its name: of nothing but a type's name and brackets. In
+/// round ones a function of Go would look alike, so each has a name there, or `new` comes first.
+fn built<'a, 't>(tokens: Tokens<'a, 't>) -> Option<Vec<Tokens<'a, 't>>> {
+    let (tokens, made) = match bare(tokens) {
+        [new, rest @ ..] if new.text == "new" => (rest, true),
+        [dress, open, inner @ .., _] if matches!(dress.text, "Some" | "Ok" | "Err") && open.text == "(" => {
+            (bare(inner), false)
+        }
+        all => (all, false),
+    };
+    let at = tokens.iter().position(opens)?;
+    let (path, whole) = (tokens.get(..at)?, tokens.get(at..)?);
+    let [open, inner @ .., _] = whole else { return None };
+    let name = path.last()?;
+    let plain = path.iter().all(|token| token.sort == Sort::Word || matches!(token.text, "." | "::"));
+    let is_type = name.text.starts_with(char::is_uppercase) && name.text.chars().any(char::is_lowercase);
+    let parts: Vec<Tokens<'a, 't>> = split(inner, &[","]).into_iter().filter(|part| !part.is_empty()).collect();
+    let named = |part: &Tokens<'a, 't>| matches!(part, [_, sign, _, ..] if matches!(sign.text, "=" | ":"));
+    let round = open.text == "(" && !made;
+    if !plain || !is_type || !encloses(whole) || round && !(parts.iter().all(named) && !parts.is_empty()) {
+        return None;
+    }
+    let value = |part: Tokens<'a, 't>| if named(&part) { part.get(2..).unwrap_or_default() } else { part };
+    Some(parts.into_iter().map(value).collect())
+}
+
+/// How many parts a whole has that is written out: those of a list, a map or something that is built; else none.
+pub(super) fn parts(tokens: Tokens<'_, '_>) -> usize {
+    let tokens = match tokens {
+        [vec, sign, rest @ ..] if vec.text == "vec" && sign.text == "!" => rest,
+        all => all,
+    };
+    match tokens {
+        [open, inner @ .., _] if opens(open) && encloses(tokens) => {
+            split(inner, &[","]).iter().filter(|part| !part.is_empty()).count()
+        }
+        // `[]string{"red", "green"}`.
+        [open, close, rest @ ..] if open.text == "[" && close.text == "]" => {
+            let at = rest.iter().position(|token| token.text == "{").unwrap_or(rest.len());
+            parts(rest.get(at..).unwrap_or_default())
+        }
+        _ => built(tokens).map_or(0, |parts| parts.len()),
+    }
 }
 
 /// Empty, none, true, false or zero: to say that something is or is not such a thing is as good as naming it.
