@@ -97,8 +97,12 @@ impl House {
     }
 
     fn run(&self, args: &[&str]) -> Ended {
+        Self::run_in(&self.root(), args)
+    }
+
+    fn run_in(folder: &Path, args: &[&str]) -> Ended {
         let mut command = cargo_bin_cmd!("phasegate");
-        let output = command.current_dir(self.root()).env_clear().args(args).output().unwrap();
+        let output = command.current_dir(folder).env_clear().args(args).output().unwrap();
         Ended {
             code: output.status.code().expect("it ended by itself"),
             out: String::from_utf8(output.stdout).unwrap(),
@@ -193,6 +197,14 @@ fn a_wave_from_its_opening_to_its_deletion() {
     assert_eq!(closed["merged"][1]["deltas"][0], "Zones are slow.");
     assert!(!house.root().join("WAVE.md").exists());
     assert_eq!(house.wave(&["verify"]).code, 2, "there is none any more");
+    // From wherever in the repository somebody asks.
+    let within = house.root().join("src");
+    std::fs::create_dir_all(&within).unwrap();
+    let opened = House::run_in(&within, &["wave", "open", "parsers", "--row", "dates", "w1", "wave/dates"]);
+    assert_eq!(opened.code, 0, "{}{}", opened.out, opened.err);
+    assert!(house.root().join("WAVE.md").exists() && !within.join("WAVE.md").exists());
+    assert_eq!(House::run_in(&within, &["wave", "digest"]).code, 0);
+    std::fs::remove_file(house.root().join("WAVE.md")).unwrap();
     assert_eq!(house.open().code, 0, "and the next may be opened");
 }
 

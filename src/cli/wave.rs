@@ -147,7 +147,7 @@ struct HandArgs {
 
 #[derive(Debug, clap::Args)]
 struct Place {
-    /// The ledger
+    /// The ledger; the one that is not named stands in the repository's first folder
     #[arg(long, default_value = FILE)]
     file: PathBuf,
     #[command(flatten)]
@@ -156,7 +156,7 @@ struct Place {
 
 #[derive(Debug, clap::Args)]
 struct Look {
-    /// The ledger
+    /// The ledger; the one that is not named stands in the repository's first folder
     #[arg(default_value = FILE)]
     file: PathBuf,
     #[command(flatten)]
@@ -259,7 +259,7 @@ fn open(args: &Open) -> anyhow::Result<Exit> {
         return desk.report(Some(&looked), findings);
     }
     // Only where nothing is: two who open at once do not write over each other.
-    match std::fs::OpenOptions::new().write(true).create_new(true).open(desk.file) {
+    match std::fs::OpenOptions::new().write(true).create_new(true).open(&desk.file) {
         Ok(mut file) => {
             let written = file.write_all(looked.ledger.write().as_bytes());
             written.with_context(|| format!("can't write {}", desk.shown))?;
@@ -292,7 +292,7 @@ fn next(args: &Look) -> anyhow::Result<Exit> {
     Ok(Exit::found(looked.next().is_none()))
 }
 
-fn take(desk: &Desk<'_>, looked: &Looked, task: &str, hand: &HandArgs) -> anyhow::Result<Step> {
+fn take(desk: &Desk, looked: &Looked, task: &str, hand: &HandArgs) -> anyhow::Result<Step> {
     let Ok(Some(base)) = &looked.facts.base else {
         bail!("the base {} is no commit here; fetch it", looked.ledger.base)
     };
@@ -307,7 +307,7 @@ fn take(desk: &Desk<'_>, looked: &Looked, task: &str, hand: &HandArgs) -> anyhow
 }
 
 /// The row as if it were done already, so that what it hands in is read; with what that stops for, where it does.
-fn done(desk: &Desk<'_>, looked: &Looked, task: &str) -> anyhow::Result<(Step, Vec<Finding>)> {
+fn done(desk: &Desk, looked: &Looked, task: &str) -> anyhow::Result<(Step, Vec<Finding>)> {
     let Some(nth) = looked.ledger.rows.iter().position(|row| row.task.as_str() == task) else {
         bail!("the wave has no task `{task}`")
     };
@@ -347,7 +347,7 @@ fn end(args: &Look, close: Option<Option<&Path>>) -> anyhow::Result<Exit> {
         out::raw(&digest.text())?;
     }
     if close.is_some() {
-        std::fs::remove_file(desk.file).with_context(|| format!("can't delete {}", desk.shown))?;
+        std::fs::remove_file(&desk.file).with_context(|| format!("can't delete {}", desk.shown))?;
     }
     Ok(Exit::Fine)
 }

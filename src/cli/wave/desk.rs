@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
-use super::Into;
+use super::{FILE, Into};
 use crate::cli::check::{self, Told};
 use crate::cli::{Exit, out};
 use crate::finding::{Finding, Verdict, verdict};
@@ -57,20 +57,23 @@ pub(super) struct DigestReport<'r> {
 }
 
 /// Where a command works: the repository, the ledger's file, the branch that it goes into, the moment.
-pub(super) struct Desk<'d> {
+pub(super) struct Desk {
     pub(super) repo: LocalRepo,
-    pub(super) file: &'d Path,
+    pub(super) file: PathBuf,
     pub(super) shown: String,
     pub(super) target: Target,
     pub(super) now: Timestamp,
     pub(super) json: bool,
 }
 
-impl<'d> Desk<'d> {
-    pub(super) fn new(file: &'d Path, into: &Into) -> anyhow::Result<Self> {
+impl Desk {
+    /// The ledger that nobody named is that of the repository, wherever in it one stands.
+    pub(super) fn new(file: &Path, into: &Into) -> anyhow::Result<Self> {
         let repo = LocalRepo::around(".").context("this is not in a git repository")?;
         let target = target(&repo, into.into.as_deref())?;
+        let root = repo.root().filter(|_| file == Path::new(FILE));
         let (now, shown) = (into.now.unwrap_or_else(Timestamp::now), out::plain(&file.display().to_string()));
+        let file = root.map_or(file.to_owned(), |root| root.join(file));
         Ok(Self { repo, file, shown, target, now, json: into.json })
     }
 
@@ -81,10 +84,10 @@ impl<'d> Desk<'d> {
     /// The bytes of the ledger, within bounds. A link is none: a repository could have it point anywhere.
     pub(super) fn read(&self) -> anyhow::Result<Vec<u8>> {
         let what = || format!("can't read {}; `phasegate wave open` writes one", self.shown);
-        if !std::fs::symlink_metadata(self.file).with_context(what)?.is_file() {
+        if !std::fs::symlink_metadata(&self.file).with_context(what)?.is_file() {
             bail!("{} is no plain file", self.shown);
         }
-        let file = std::fs::File::open(self.file).with_context(what)?;
+        let file = std::fs::File::open(&self.file).with_context(what)?;
         let mut bytes = Vec::new();
         file.take(LARGEST as u64 + 1).read_to_end(&mut bytes).with_context(what)?;
         Ok(bytes)
@@ -133,9 +136,9 @@ impl<'d> Desk<'d> {
         let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut beside = tempfile::NamedTempFile::new_in(folder).with_context(what)?;
         beside.write_all(ledger.write().as_bytes()).with_context(what)?;
-        let allowed = std::fs::metadata(self.file).with_context(what)?.permissions();
+        let allowed = std::fs::metadata(&self.file).with_context(what)?.permissions();
         beside.as_file().set_permissions(allowed).with_context(what)?;
-        beside.persist(self.file).with_context(what)?;
+        beside.persist(&self.file).with_context(what)?;
         Ok(())
     }
 
