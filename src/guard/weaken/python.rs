@@ -226,8 +226,8 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     let whole = if decorators.is_empty() { at } else { tree.up(at).unwrap_or(at) };
     walk.begin(at, name, is_test(name) && !is_fixture);
     let alias = |one: &usize| {
-        let mark = walk.off.get(&hash(tree.words(*one).trim_start_matches('@')))?;
-        Some(Mark { line: tree.line(*one), what: mark.clone() })
+        let what = walk.off.get(&hash(tree.words(*one).trim_start_matches('@')))?.clone()?;
+        Some(Mark { line: tree.line(*one), what })
     };
     let skip = decorators.iter().find_map(|one| skips(tree, *one).or_else(|| alias(one)));
     let (mut tables, mut spared) = (Vec::new(), Vec::new());
@@ -486,8 +486,10 @@ fn assignment(walk: &mut Walk<'_>, at: usize) {
     }
     if walk.inside() {
         walk.give(left, right);
-    } else if let Some(what) = skip_mark(&tree.tokens_within(right, 100)).filter(|_| tree.words(left) != "pytestmark") {
-        walk.off.insert(hash(tree.words(left)), what);
+    } else if tree.words(right).starts_with("pytest.mark.") && tree.words(left) != "pytestmark" {
+        // A name that is given twice depends on something.
+        let what = skip_mark(&tree.tokens_within(right, 100));
+        walk.off.entry(hash(tree.words(left))).and_modify(|what| *what = None).or_insert(what);
     } else if tree.words(left) == "pytestmark" && !walk.scoped() {
         let marks = if tree.kind(right) == "list" { tree.parts(right).collect() } else { vec![right] };
         let mark = marks.into_iter().find_map(|mark| skip_mark(&tree.tokens_within(mark, 100)));

@@ -84,8 +84,8 @@ pub(super) struct Walk<'t> {
     forgotten: HashSet<usize>,
     /// Names that were taken from a library by which a test skips itself.
     pub(super) skippers: HashSet<u64>,
-    /// Names that the file gave to marks that skip.
-    pub(super) off: HashMap<u64, String>,
+    /// Names that the file gave to marks, and how each skips; none where it does not, or not always.
+    pub(super) off: HashMap<u64, Option<String>>,
     /// Groups of tests that are run with cases end here.
     pub(super) cases_until: usize,
     /// How often a test has each of its words.

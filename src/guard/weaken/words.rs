@@ -148,8 +148,8 @@ fn built<'a, 't>(tokens: Tokens<'a, 't>) -> Option<Vec<Tokens<'a, 't>>> {
     let is_type = name.text.starts_with(char::is_uppercase) && name.text.chars().any(char::is_lowercase);
     let parts: Vec<Tokens<'a, 't>> = split(inner, &[","]).into_iter().filter(|part| !part.is_empty()).collect();
     let named = |part: &Tokens<'a, 't>| matches!(part, [_, sign, _, ..] if matches!(sign.text, "=" | ":"));
-    let round = open.text == "(" && !made;
-    if !plain || !is_type || !encloses(whole) || round && !(parts.iter().all(named) && !parts.is_empty()) {
+    let told = open.text != "(" || made || !parts.is_empty() && parts.iter().all(named);
+    if !plain || !is_type || !encloses(whole) || !told {
         return None;
     }
     let value = |part: Tokens<'a, 't>| if named(&part) { part.get(2..).unwrap_or_default() } else { part };

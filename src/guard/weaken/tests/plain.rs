@@ -246,7 +246,8 @@ fn more_of_what_is_plain() {
     let named = format!("broken = pytest.mark.skip(reason='later')\n\n\n@broken\n{plain}");
     told(python::PATH, str::to_owned, &[(Skipped, plain, &named)]);
     let kept = format!("slow = pytest.mark.slow\n\n\n@slow\n{plain}");
-    quiet(python::PATH, str::to_owned, &[(plain, &kept)]);
+    let here = "try:\n    import lamp\n    off = pytest.mark.skipif(False, reason='here')\nexcept ImportError:\n    off = pytest.mark.skipif(True, reason='away')\n";
+    quiet(python::PATH, str::to_owned, &[(plain, &kept), (plain, &format!("{here}\n\n@off\n{plain}"))]);
     told(
         rust::PATH,
         rust::file,
