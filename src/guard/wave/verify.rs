@@ -314,10 +314,14 @@ impl Check<'_> {
     fn one_at_a_time(&mut self) {
         let mut seen: BTreeMap<&CommitId, usize> = BTreeMap::new();
         let mut latest: Option<(usize, usize)> = None;
+        let mut awaited: Option<usize> = None;
         let rows = self.ledger.rows.iter().zip(&self.facts.rows).enumerate();
         let mut found = Vec::new();
         for (nth, (row, known)) in rows.filter(|(_, (row, _))| matches!(row.lease, Lease::Done(_))) {
-            let Ok(Some(arrival)) = &known.arrived else { continue };
+            let Ok(Some(arrival)) = &known.arrived else {
+                awaited = awaited.or(known.arrived.is_ok().then_some(nth));
+                continue;
+            };
             let name = |nth: usize| self.ledger.rows.get(nth).map_or_else(String::new, |row| shown(row.task.as_str()));
             if self.ledger.status == Status::Live {
                 let says = format!("{} came in with {} while the wave was live.", name(nth), arrival.commit.short());
@@ -334,7 +338,9 @@ impl Check<'_> {
                 );
                 let next = "Merge one branch at a time, so that each can be looked at and taken back by itself.";
                 found.push((nth, row, Finding::error(BYPASSED, says, next)));
-            } else if let Some((_, before)) = latest.filter(|(later, _)| *later > arrival.nth) {
+            } else if let Some(before) =
+                awaited.or(latest.filter(|(later, _)| *later > arrival.nth).map(|(_, before)| before))
+            {
                 let says = format!("{} came in before {}, which the roster has first.", name(nth), name(before));
                 found.push((nth, row, Finding::warning(BYPASSED, says, "Merge in the roster's order.")));
             }
