@@ -73,7 +73,8 @@ impl Message {
         let reason = words.join(" ");
         let length = reason.chars().count();
         if !(SHORTEST..=LONGEST).contains(&length) {
-            let says = format!("The reason has {length} characters, and {SHORTEST} to {LONGEST} are taken.");
+            let s = if length == 1 { "" } else { "s" };
+            let says = format!("The reason has {length} character{s}, and {SHORTEST} to {LONGEST} are taken.");
             return Err(Refused::new(says, again()));
         }
         if !reason.chars().any(char::is_alphanumeric) {
@@ -152,17 +153,20 @@ impl Spot {
     /// Puts the commit on top of the branch, with the same content.
     pub(super) fn raise(&self, message: Message) -> Result<Raised, Refused> {
         let Message(message) = message;
-        let author = self.repo.signature().map_err(|_| {
+        let nobody = |_| {
             Refused::new(
                 "git does not know who makes the commit: user.name or user.email is not set.",
                 "Set both (`git config user.name …`, `git config user.email …`), and try again.",
             )
-        })?;
+        };
+        // As git itself does: the environment may name another author than the configuration.
+        let author = self.repo.author_from_env().map_err(nobody)?;
+        let committer = self.repo.committer_from_env().map_err(nobody)?;
         let made = || {
             // A branch that has moved on since is refused by git.
             let tip = self.repo.find_commit(self.head.as_str().parse()?)?;
             let branch = format!("refs/heads/{}", self.branch);
-            self.repo.commit(Some(&branch), &author, &author, &message, &tip.tree()?, &[&tip])
+            self.repo.commit(Some(&branch), &author, &committer, &message, &tip.tree()?, &[&tip])
         };
         let commit = made().map_err(|error: git2::Error| broken(error.message()))?;
         let Kind { command, schema, next, .. } = self.kind;

@@ -18,6 +18,7 @@ use crate::github::store::GitHubStore;
 use crate::ids::{Digest, RepoId, Slug};
 use crate::ledger::chain::{self, KeyRing};
 use crate::ledger::incident;
+use crate::ledger::state::Judged;
 use crate::ledger::store::{Folder, Store};
 use crate::ledger::unsigned::{ADVISORY, Unsigned};
 use crate::ledger::{By, State};
@@ -241,13 +242,27 @@ fn report(state: &State, advisory: bool, proven: bool) -> Report {
         merged: state.merged.as_ref().map(|merged| merged.commit.to_string()),
         head: state.subject.as_ref().map(|about| about.head.to_string()),
         records: state.seq,
-        gates: state.gates.iter().map(|(gate, judged)| (gate.to_string(), word(judged.verdict))).collect(),
+        gates: state
+            .gates
+            .iter()
+            .map(|(gate, judged)| (gate.to_string(), word(stands(state, *gate, judged))))
+            .collect(),
         goal: state.memory.as_ref().and_then(|memory| Goal::of(&memory.criteria())).map(|goal| goal.line()),
         waits_for: waits_for.filter(|_| state.open || state.merged.is_some()),
         answer: answered(state),
         incidents: state.incidents.iter().map(Incident::from).collect(),
         findings: merge.filter(|_| state.open).map(|judged| judged.findings.clone()).unwrap_or_default(),
         ledger: String::new(),
+    }
+}
+
+/// What a gate comes to now: one that was renewed for this content was not judged anew.
+fn stands(state: &State, gate: GateName, judged: &Judged) -> Verdict {
+    match gate {
+        GateName::Phase(phase) if state.pipeline.as_ref().is_some_and(|pipeline| pipeline.holds(phase)) => {
+            Verdict::Pass
+        }
+        _ => judged.verdict,
     }
 }
 
