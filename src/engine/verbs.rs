@@ -113,7 +113,7 @@ fn entitled(spec: &Spec, draft: &Draft<'_>, order: &Order) -> Result<(), Refusal
         return Ok(());
     }
     let next = match draft.world.policy().filter(|_| spec.may == May::Approve) {
-        Some(policy) => format!("Ask {} to give it.", who_decides(policy)),
+        Some(policy) => format!("Ask {} to give it.", who_decides(policy, &draft.state.operators)),
         None => "Ask one of them to give it.".to_owned(),
     };
     Err(Refusal::new(

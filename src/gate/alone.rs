@@ -2,8 +2,8 @@
 //!
 //! That it is green is not enough for that. Where one of these does not hold, the rung is lowered for this content and a person
 //! decides, as if the change had said so itself: the tests held as much as before, no contract was edited, the last push changed
-//! nothing but what a gate had asked for, a completeness critic misses nothing, and a verdict that is there can be read. What was left undone and is of security stops
-//! the change ([`super::residue`]); coverage is read where the tests are run ([`super::ran`]).
+//! nothing but what a gate had asked for, a completeness critic misses nothing, and a verdict that is there can be read and leaves
+//! nothing. What was left undone and is of security stops the change ([`super::residue`]); coverage is read where the tests are run ([`super::ran`]).
 
 use std::collections::BTreeSet;
 
@@ -13,17 +13,21 @@ use super::review::findings::Critic;
 use super::{Finding, merge, weakened};
 use crate::finding::{Verdict, quoted};
 use crate::gate::world::{Subject, World};
+use crate::guard::wave::verdict::{Kind, Outcome};
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::{Autonomy, Completeness, Policy};
 
 /// The rules, with one sentence each.
 pub const RULES: &[(&str, &str)] = &[
-    ("test_weakened", "No test got weaker."),
+    ("test_weakened", "No test got weaker, and none was edited that no parser reads."),
     ("contract_edited", "No contract was edited."),
     ("loops_not_dry", "The last push changed nothing but what the gate that failed had asked for."),
     ("critic_open", "A completeness critic misses nothing."),
     ("malformed_gate_record", "What is left undone can be read."),
+    ("residue_concurrency", "No risk of concurrency is left."),
+    ("residue_architecture", "No risk of architecture is left."),
+    ("gate_record_mismatch", "Whoever built it hands it in as done."),
 ];
 
 /// So many gaps are told.
@@ -43,8 +47,9 @@ pub fn unmet(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
     let subject = world.subject.as_ref().filter(|_| merge::autonomy(state, world) == Autonomy::Auto);
     // Who asks for nothing is told so, and gets it.
     let Some(subject) = subject.filter(|_| !policy.merge.require.is_empty()) else { return Vec::new() };
-    let one = [weaker(state, world), contracts(state, subject), loops(subject), unread(subject)];
-    one.into_iter().flatten().chain(critic(policy, state, world)).collect()
+    let one =
+        [weaker(state, world), unjudged(state, subject), contracts(state, subject), loops(subject), unread(subject)];
+    one.into_iter().flatten().chain(left(subject)).chain(critic(policy, state, world)).collect()
 }
 
 fn weaker(state: &State, world: &World) -> Option<Finding> {
@@ -53,6 +58,20 @@ fn weaker(state: &State, world: &World) -> Option<Finding> {
     let listed = listed(&files.into_iter().collect::<Vec<_>>());
     let says = format!("Tests got weaker, or could not be read ({listed}), so the change does not pass by itself.");
     Some(Finding::warning("test_weakened", says, or("Put back what they held")).at(first, None))
+}
+
+/// Of a test that no parser reads nobody knows whether it still holds as much.
+fn unjudged(state: &State, subject: &Subject) -> Option<Finding> {
+    let all = subject.weakened.unjudged.iter();
+    let open = all.filter(|(path, now)| !weakened::is_accepted(state, path, now));
+    let edited: Vec<&str> = open.map(|(path, _)| path.as_str()).collect();
+    let first = *edited.first()?;
+    let says = format!(
+        "Among the tests, files were edited or deleted that no parser reads ({}), so whether they hold as much is not known, and \
+         the change does not pass by itself.",
+        listed(&edited)
+    );
+    Some(Finding::warning("test_weakened", says, or("Put them back")).at(first, None))
 }
 
 fn contracts(state: &State, subject: &Subject) -> Option<Finding> {
@@ -90,6 +109,23 @@ fn unread(subject: &Subject) -> Option<Finding> {
     Some(Finding::warning("malformed_gate_record", says, or("Write it in its form, or take it out")).at(path, None))
 }
 
+/// What was answered once was answered for what was there then: whatever is pushed later under the same words is looked at.
+fn left(subject: &Subject) -> impl Iterator<Item = Finding> {
+    let read = subject.handed_in.iter().filter_map(|one| Some((one.path.as_str(), one.read.as_ref().ok()?)));
+    read.filter(|(_, proposal)| proposal.weighed() != Outcome::Pass || !proposal.residue.is_empty()).map(
+        |(path, proposal)| {
+            let kinds = [Kind::Concurrency, Kind::Architecture];
+            let risk = kinds.into_iter().find(|kind| proposal.residue.iter().any(|left| left.kind == *kind));
+            let (rule, says) = match risk {
+                Some(kind) => (format!("residue_{}", kind.as_str()), format!("a risk of {}", kind.as_str())),
+                None => ("gate_record_mismatch".to_owned(), proposal.outcome.as_str().to_owned()),
+            };
+            let says = format!("The verdict of whoever built it leaves {says}, so the change does not pass by itself.");
+            Finding::warning(&rule, says, or("Mend it, and hand it in as `PASS` with nothing left")).at(path, None)
+        },
+    )
+}
+
 fn critic(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
     match review::findings::heard(policy, state, world).critic {
         Critic::Clean => Vec::new(),
@@ -110,6 +146,15 @@ fn critic(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
             });
             told.collect()
         }
+    }
+}
+
+/// The rung in words, for whoever is asked because of it.
+pub fn told(policy: &Policy, state: &State, world: &World) -> String {
+    let (own, here) = (state.autonomy.as_str(), rung(policy, state, world).as_str());
+    match own == here {
+        true => format!("autonomy is {own}"),
+        false => format!("autonomy is {own}, for this content {here}"),
     }
 }
 

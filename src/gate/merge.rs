@@ -225,7 +225,7 @@ fn stopped(state: &State, policy: &Policy) -> Option<Finding> {
     let brake = stage == Some(Stage::ComplexityBrakeTriggered);
     let issue = state.escalation.as_ref().and_then(|open| open.issue);
     let asked = issue.map(|issue| format!(" It is asked in #{issue}.")).unwrap_or_default();
-    let next = lifted_by(policy, if brake { "brake-resolved" } else { "unblock" });
+    let next = lifted_by(state, policy, if brake { "brake-resolved" } else { "unblock" });
     let also = state.also_stopped();
     if let Some(stop) = state.stopped.as_ref().filter(|stop| also.first() != Some(stop)) {
         let more = and_more(&also, |one| format!("; and {}", quoted(&one.reason)));
@@ -266,8 +266,9 @@ fn and_more(also: &[&Stop], tell: impl Fn(&Stop) -> String) -> String {
     }
 }
 
-fn lifted_by(policy: &Policy, command: &str) -> String {
-    format!("{} looks at it and says `{} REASON`.", who_decides_first(policy), policy.commands.written(command))
+fn lifted_by(state: &State, policy: &Policy, command: &str) -> String {
+    let who = who_decides_first(policy, &state.operators);
+    format!("{who} looks at it and says `{} REASON`.", policy.commands.written(command))
 }
 
 /// `MRG-06`: pushing until a preview turns green is no way round a gate.
@@ -276,7 +277,7 @@ fn audit(state: &State, policy: &Policy) -> Option<Finding> {
     Some(Finding::error(
         "MRG-06",
         format!("{reds} pushes were red at {phase}; more than {} ask for an audit.", policy.limits.previews),
-        lifted_by(policy, "unblock"),
+        lifted_by(state, policy, "unblock"),
     ))
 }
 
@@ -330,7 +331,10 @@ fn weakened(world: &World) -> Option<Finding> {
     (!paths.is_empty()).then(|| {
         Finding::warning(
             "self_weakening",
-            format!("The change touches what decides its own green: {}. Its autonomy is manual.", listed(&paths)),
+            format!(
+                "The change touches what decides its own green: {}. For this content its autonomy is manual.",
+                listed(&paths)
+            ),
             "A person who is neither author nor operator has to approve it.",
         )
         .at(paths[0], None)
@@ -398,6 +402,15 @@ fn verified(state: &State, policy: &Policy, world: &World) -> (Vec<Finding>, Vec
     (heard.findings, heard.evidence)
 }
 
+/// Who approves, and how.
+pub(super) fn entitled(policy: &Policy, world: &World) -> String {
+    format!(
+        "Someone who may approve and neither wrote nor pushed it reviews {}, or says `{}`.",
+        world.pull.head.short(),
+        policy.commands.written("approve")
+    )
+}
+
 /// `MRG-02` and `MRG-03`: review evidence for this content, and as many approvals as policy and autonomy ask for.
 fn reviewed(state: &State, policy: &Policy, world: &World) -> (Vec<Finding>, Vec<Evidence>) {
     let autonomy = alone::rung(policy, state, world);
@@ -416,11 +429,7 @@ fn reviewed(state: &State, policy: &Policy, world: &World) -> (Vec<Finding>, Vec
         findings.push(Finding::waiting(
             "MRG-02",
             format!("Nobody entitled has approved this content yet.{}", approvals.in_vain()),
-            format!(
-                "Someone who may approve and neither wrote nor pushed it reviews {}, or says `{}`.",
-                world.pull.head.short(),
-                policy.commands.written("approve")
-            ),
+            entitled(policy, world),
         ));
     }
     let least = usize::from(required || autonomy < Autonomy::Auto);
@@ -430,11 +439,14 @@ fn reviewed(state: &State, policy: &Policy, world: &World) -> (Vec<Finding>, Vec
         findings.push(Finding::waiting(
             "MRG-03",
             format!(
-                "{have} of {wanted} approvals are there (autonomy is {}).{}",
-                autonomy.as_str(),
+                "{have} of {wanted} approvals are there ({}).{}",
+                alone::told(policy, state, world),
                 approvals.in_vain()
             ),
-            "More people who may approve review this content.",
+            match have {
+                0 => entitled(policy, world),
+                _ => "More people who may approve review this content.".to_owned(),
+            },
         ));
     }
     let signers = world.subject.iter().flat_map(|subject| approvals.signed(&subject.signers));

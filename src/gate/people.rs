@@ -1,6 +1,8 @@
 //! Who may do what.
 
-use crate::ids::Role;
+use std::collections::BTreeSet;
+
+use crate::ids::{Person, Role};
 use crate::policy::Policy;
 
 /// Someone's standing at this moment: their role, and whether the policy names them among those who approve.
@@ -46,9 +48,11 @@ impl May {
 /// The most names that are listed.
 const MOST_NAMES: usize = 5;
 
-/// Who decides about a change, as people are told: with the names that the policy gives, and without those who may not.
-pub fn who_decides(policy: &Policy) -> String {
-    let names: Vec<&str> = policy.people.approve.iter().map(|one| one.as_str().trim_start_matches('@')).collect();
+/// Who decides about a change, as people are told: with the names that the policy gives, and without those who wrote or pushed to it.
+pub fn who_decides(policy: &Policy, operators: &BTreeSet<Person>) -> String {
+    let own = |name: &&str| !policy.people.solo && operators.iter().any(|one| one.login.eq_ignore_ascii_case(name));
+    let names = policy.people.approve.iter().map(|one| one.as_str().trim_start_matches('@'));
+    let names: Vec<&str> = names.filter(|name| !own(name)).collect();
     let mut who = "a maintainer".to_owned();
     for name in names.iter().take(MOST_NAMES) {
         who.push_str(&format!(", `{name}`"));
@@ -63,8 +67,8 @@ pub fn who_decides(policy: &Policy) -> String {
 }
 
 /// The same at the beginning of a sentence.
-pub fn who_decides_first(policy: &Policy) -> String {
-    who_decides(policy).replacen('a', "A", 1)
+pub fn who_decides_first(policy: &Policy, operators: &BTreeSet<Person>) -> String {
+    who_decides(policy, operators).replacen('a', "A", 1)
 }
 
 #[cfg(test)]
@@ -90,10 +94,13 @@ mod tests {
     fn who_decides_is_said_by_name() {
         let of = |people: &str| {
             let text = format!("people: {people}\ngates: {{ verify: {{ checks: [{{ name: t, app: 5 }}] }} }}\n");
-            who_decides(&crate::policy::parse(text.as_bytes()).unwrap_or_else(|problems| panic!("{problems:?}")))
+            let policy = crate::policy::parse(text.as_bytes()).unwrap_or_else(|problems| panic!("{problems:?}"));
+            who_decides(&policy, &BTreeSet::from([Person { login: "Zoe".to_owned(), id: 9, bot: false }]))
         };
         assert_eq!(of("{}"), "a maintainer (not its author, and nobody who pushed to it)");
         assert_eq!(of("{ solo: true, approve: ['@zoe'] }"), "a maintainer or `zoe`");
+        let others = of("{ approve: ['@zoe', '@mia'] }");
+        assert_eq!(others, "a maintainer or `mia` (not its author, and nobody who pushed to it)");
         assert_eq!(of("{ solo: true, approve: ['@zoe', '@octo/leads'] }"), "a maintainer, `zoe` or `octo/leads`");
         let many: Vec<String> = (0..9).map(|n| format!("'@p{n}'")).collect();
         let many = of(&format!("{{ solo: true, approve: [{}] }}", many.join(", ")));

@@ -267,15 +267,7 @@ fn review(policy: &Policy, state: &State, world: &World) -> Judgement {
             0 => "Nobody entitled has approved this content yet.".to_owned(),
             _ => format!("{have} of {wanted} approvals are there."),
         };
-        findings.push(Finding::waiting(
-            rule,
-            format!("{says}{}", approvals.in_vain()),
-            format!(
-                "Someone who may approve and neither wrote nor pushed it reviews {}, or says `{}`.",
-                world.pull.head.short(),
-                policy.commands.written("approve")
-            ),
-        ));
+        findings.push(Finding::waiting(rule, format!("{says}{}", approvals.in_vain()), merge::entitled(policy, world)));
     }
     let outcome = if findings.iter().any(Finding::blocks) { Outcome::Pending } else { Outcome::Pass };
     Judgement { outcome, findings, evidence }
@@ -385,15 +377,11 @@ fn guarded(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
         Finding::waiting(
             "VER-17",
             format!(
-                "The autonomy is {}, and nobody entitled has approved this content.{}",
-                autonomy.as_str(),
+                "The {}, and nobody entitled has approved this content.{}",
+                alone::told(policy, state, world),
                 approvals.in_vain()
             ),
-            format!(
-                "Someone who may approve and neither wrote nor pushed it reviews {}, or says `{}`.",
-                world.pull.head.short(),
-                policy.commands.written("approve")
-            ),
+            merge::entitled(policy, world),
         )
     });
     let why = if alone { alone::unmet(policy, state, world) } else { Vec::new() };

@@ -132,6 +132,8 @@ pub struct Try {
 
 /// The rule of the complexity brake that looks back.
 const THIRD_APPROACH: &str = "BRK-03";
+/// What stands between a verdict and what it leaves undone, in the reason of the stop that it is.
+pub const LEAVES: &str = " leaves ";
 /// So many approaches to the same failure may fail; the next one is a person's to think about.
 const APPROACHES: usize = 2;
 
@@ -147,6 +149,13 @@ impl Stop {
     /// Whether the brake was pulled before a third approach to the same failure.
     pub fn is_third_approach(&self) -> bool {
         self.by == By::Bot && self.raised.is_none() && self.reason.starts_with(THIRD_APPROACH)
+    }
+
+    /// Whether it is of a verdict that leaves something of security: that is nobody's to let go.
+    pub fn leaves_security(&self) -> bool {
+        let left = self.reason.split_once(LEAVES).map(|(_, left)| left);
+        self.raised.is_some()
+            && left.is_some_and(|left| left.starts_with("security: ") || left.contains("; security: "))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::guard::Kind;
 use crate::guard::set::{Added, CONTRACT, kind};
 use crate::guard::wave::verdict::{self, Outcome, Proposal, SUMMARY};
 use crate::ids::{BlobId, CommitId, Digest};
+use crate::ledger::escalation::LEAVES;
 use crate::ledger::record::Raised;
 use crate::ledger::state::Failed;
 use crate::policy::{self, Policy};
@@ -84,25 +85,40 @@ pub(super) fn handed_in(reader: &LocalRepo, head: &CommitId, deltas: &[Delta]) -
 
 /// What a verdict stops for. It is asked once, also when it is rebased or moved to another commit.
 pub(super) fn stop(one: &HandedIn, head: &CommitId) -> Option<Raises> {
-    let (outcome, left, otherwise) = match &one.read {
+    let path = one.path.as_str();
+    let (outcome, left, why) = match &one.read {
         Ok(proposal) => {
             let left = proposal.residue.iter().map(|left| format!("{}: {}", left.kind.as_str(), left.says));
+            let left: Vec<String> = left.collect();
             // Nobody accepts a risk of their own making.
             let outcome = match proposal.weighed() {
                 Outcome::RiskAccepted => Outcome::Escalate,
                 other => other,
             };
-            (outcome, left.collect::<Vec<_>>(), said(proposal))
+            // In the verdict's own words: what it comes to is another matter.
+            let said = proposal.outcome.as_str();
+            let why = match left.is_empty() {
+                true => format!("{said} in {path}: {}", evidence(proposal)),
+                false => format!("{said} in {path}{LEAVES}{}", left.join("; ")),
+            };
+            (outcome, left, why)
         }
-        Err(unread) => (unread.stops?, Vec::new(), "the rest of the verdict is not in its form".to_owned()),
+        Err(unread) if unread.security => {
+            let why = format!("a verdict that is not in its form, in {path}{LEAVES}security: it speaks of it");
+            (unread.stops?, Vec::new(), why)
+        }
+        Err(unread) => {
+            let outcome = unread.stops?;
+            let why = format!("{} in {path}: the rest of the verdict is not in its form", outcome.as_str());
+            (outcome, Vec::new(), why)
+        }
     };
     if !outcome.stops() {
         return None;
     }
-    let key = Digest::of_parts([&["handed in", one.path.as_str(), outcome.as_str()][..], &strs(&left)].concat());
+    let key = Digest::of_parts([&["handed in", path, outcome.as_str()][..], &strs(&left)].concat());
     let unsafe_ = if outcome == Outcome::HardStop { "unsafe: " } else { "" };
-    let why = if left.is_empty() { otherwise } else { left.join("; ") };
-    let reason = format!("{unsafe_}{} in {}: {why}", outcome.as_str(), one.path);
+    let reason = format!("{unsafe_}{why}");
     let reason = reason.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
     Some(Raises { raised: Raised { commit: head.clone(), key }, reason })
 }
@@ -111,7 +127,8 @@ fn strs(texts: &[String]) -> Vec<&str> {
     texts.iter().map(String::as_str).collect()
 }
 
-fn said(proposal: &Proposal) -> String {
+/// The first thing that it goes by.
+fn evidence(proposal: &Proposal) -> String {
     proposal.evidence.first().cloned().unwrap_or_else(|| "no reason is given".to_owned())
 }
 
@@ -203,18 +220,20 @@ mod tests {
             ("fine/SUMMARY.md", verdict("PASS", "[]")),
             ("bent/SUMMARY.md", "```yaml\noutcome: PASS\n```\n".to_owned()),
             ("torn/SUMMARY.md", "```yaml\noutcome: HARD-STOP\n```\n".to_owned()),
+            ("word/SUMMARY.md", "```yaml\noutcome: PASS\nresidue: security\n```\n".to_owned()),
         ];
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
         let head = scratch.text(&[&base], &files);
         let reader = scratch.reader();
         let all = handed_in(&reader, &head, &reader.diff(&base, &head).unwrap()).unwrap();
         let read: Vec<(&str, bool)> = all.iter().map(|one| (one.path.as_str(), one.read.is_ok())).collect();
-        let there = ["bent", "fine", "left", "race", "risk", "said", "torn"].map(|name| format!("{name}/SUMMARY.md"));
+        let there =
+            ["bent", "fine", "left", "race", "risk", "said", "torn", "word"].map(|name| format!("{name}/SUMMARY.md"));
         assert_eq!(
             read,
             there
                 .iter()
-                .map(|path| (path.as_str(), !path.starts_with("bent") && !path.starts_with("torn")))
+                .map(|path| (path.as_str(), !["bent", "torn", "word"].iter().any(|bent| path.starts_with(bent))))
                 .collect::<Vec<_>>()
         );
         let stops: Vec<Raises> = all.iter().filter_map(|one| stop(one, &head)).collect();
@@ -222,11 +241,12 @@ mod tests {
         assert_eq!(
             reasons,
             [
-                "unsafe: HARD-STOP in left/SUMMARY.md: security: the token is in the log",
-                "ESCALATE in race/SUMMARY.md: concurrency: two writers",
-                "ESCALATE in risk/SUMMARY.md: concurrency: two readers",
+                "unsafe: PASS in left/SUMMARY.md leaves security: the token is in the log",
+                "PASS in race/SUMMARY.md leaves concurrency: two writers",
+                "RISK-ACCEPTED in risk/SUMMARY.md leaves concurrency: two readers",
                 "ESCALATE in said/SUMMARY.md: it is dark",
-                "unsafe: HARD-STOP in torn/SUMMARY.md: the rest of the verdict is not in its form"
+                "unsafe: HARD-STOP in torn/SUMMARY.md: the rest of the verdict is not in its form",
+                "unsafe: a verdict that is not in its form, in word/SUMMARY.md leaves security: it speaks of it"
             ]
         );
         let again: Vec<Raises> = all.iter().filter_map(|one| stop(one, &base)).collect();

@@ -98,7 +98,7 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         if !files.is_empty() {
             let _ = writeln!(out, "{files}");
         }
-        for said in self_approved(seen.merge).into_iter().chain(by_itself(seen.merge)) {
+        for said in self_approved(seen.merge).into_iter().chain(by_itself(&seen.merge.evidence)) {
             let _ = writeln!(out, "{said}\n");
         }
     }
@@ -115,6 +115,10 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     }
     if let Some(merged) = &state.merged {
         let _ = writeln!(out, "Merged as `{}`.\n", merged.commit.short());
+        let judged = state.gates.get(&GateName::Merge).filter(|_| merged.bypassed.is_empty());
+        if let Some(said) = judged.and_then(|judged| by_itself(&judged.evidence)) {
+            let _ = writeln!(out, "{said}\n");
+        }
         if !merged.bypassed.is_empty() {
             let rules: Vec<String> = merged.bypassed.iter().map(|rule| format!("`{rule}`")).collect();
             let _ = writeln!(out, "❌ `bypassed_gate` It was merged while {} stood against it.\n", rules.join(", "));
@@ -438,11 +442,11 @@ fn decided_next(state: &State, seen: &Seen<'_>) -> String {
         let brake = state.pipeline.as_ref().is_some_and(|at| at.stage == Stage::ComplexityBrakeTriggered);
         let lift = commands.written(if brake { "brake-resolved" } else { "unblock" });
         let says = match stopped::words(stop) {
-            Some(words) => stopped_for(&words, &stop.reason, seen, &lift),
+            Some(words) => stopped_for(&words, state, (&stop.reason, &lift), seen),
             None => format!(
                 "It is stopped ({}). {} looks at it and says `{lift} REASON`.",
                 quoted(&plain_to(200, &stop.reason)),
-                who(seen),
+                who(state, seen),
             ),
         };
         return format!("{says}{}", stopped_too(&also));
@@ -490,9 +494,9 @@ fn may_be_merged(seen: &Seen<'_>) -> String {
 }
 
 /// Who decides, at the beginning of a sentence.
-fn who(seen: &Seen<'_>) -> String {
+fn who(state: &State, seen: &Seen<'_>) -> String {
     let fallback = Policy::default();
-    plain_to(300, &who_decides_first(seen.world.policy().unwrap_or(&fallback)))
+    plain_to(300, &who_decides_first(seen.world.policy().unwrap_or(&fallback), &state.operators))
 }
 
 /// The finding that matters most: its rule, what was found, what to do.
@@ -537,7 +541,7 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
         },
         Stage::BlockedOnGate | Stage::ReconcileBlocked => blocked(state, seen, pipeline, commands),
         Stage::ComplexityBrakeTriggered => {
-            format!("{} looks at it and says `{} REASON`.", who(seen), commands.written("brake-resolved"))
+            format!("{} looks at it and says `{} REASON`.", who(state, seen), commands.written("brake-resolved"))
         }
         Stage::VerifyGatePassed | Stage::PipelineComplete if state.open => {
             first_step(&seen.merge.findings).unwrap_or_else(|| may_be_merged(seen))
@@ -564,7 +568,7 @@ fn in_pipeline(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, comma
         }
         Stage::IterationProposed => format!(
             "{} decides about the proposal: {} takes all of it, `{} CH-1 CH-3` a part, {} none.",
-            who(seen),
+            who(state, seen),
             say("approve"),
             commands.written("approve"),
             say("reject REASON")
@@ -615,7 +619,7 @@ fn stopped_too(also: &[&Stop]) -> String {
 }
 
 /// The report of a stop for a known reason, in the same form.
-fn stopped_for(words: &Words, reason: &str, seen: &Seen<'_>, lift: &str) -> String {
+fn stopped_for(words: &Words, state: &State, (reason, lift): (&str, &str), seen: &Seen<'_>) -> String {
     let plan = match words.remedy {
         Remedy::RevisePlan => format!("; (D) change the plan with `{} D`", commands(seen).written("resolve")),
         _ => String::new(),
@@ -628,7 +632,7 @@ fn stopped_for(words: &Words, reason: &str, seen: &Seen<'_>, lift: &str) -> Stri
         quoted(&plain_to(200, reason)),
         words.go_on,
         words.rescope,
-        who(seen).replacen('A', "a", 1),
+        who(state, seen).replacen('A', "a", 1),
         commands(seen).written("resolve"),
         words.remedy.letter(),
         words.why,
@@ -653,7 +657,7 @@ fn blocked(state: &State, seen: &Seen<'_>, pipeline: &pipeline::State, commands:
          For A {} says `{} REASON`, for another one `{} LETTER` as the issue shows. Recommendation: {recommended}",
         plain_to(300, &wrong),
         if state.merged.is_some() { "revert it" } else { "close the pull request" },
-        who(seen).replacen('A', "a", 1),
+        who(state, seen).replacen('A', "a", 1),
         commands.written("unblock"),
         commands.written("resolve"),
     )

@@ -144,7 +144,12 @@ fn body(state: &State, open: &Escalation, seen: &Seen<'_>) -> String {
         }
         let _ = writeln!(out, "\n</details>\n");
     }
-    let _ = write!(out, "**Who may answer:** {}, here or on {}.", plain(&who_decides_first(policy)), state.change);
+    let _ = write!(
+        out,
+        "**Who may answer:** {}, here or on {}.",
+        plain(&who_decides_first(policy, &state.operators)),
+        state.change
+    );
     if open.cause == Cause::Pause {
         let _ = write!(out, " `{}` is for anyone with write access.", say("continue"));
     }
@@ -221,7 +226,7 @@ pub fn reminder(state: &State, open: &Escalation, policy: &Policy, owners: &[App
     format!(
         "{what} {} It is for {}; the replies to copy stand above.{last}{names}",
         decision(state, open),
-        plain(&who_decides(policy))
+        plain(&who_decides(policy, &state.operators))
     )
 }
 

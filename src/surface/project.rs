@@ -354,7 +354,8 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
     if !files.is_empty() {
         summary.push_str(&format!("\n{files}"));
     }
-    summary.extend(self_approved(merge).into_iter().chain(by_itself(merge)).map(|said| format!("\n{said}\n")));
+    summary
+        .extend(self_approved(merge).into_iter().chain(by_itself(&merge.evidence)).map(|said| format!("\n{said}\n")));
     if let Some(about) = state.subject.as_ref().filter(|about| about.head == links.head) {
         summary.push_str(&format!(
             "\nHead `{}`, content `{}`, base {} at `{}`. Record {} of the ledger.\n",
@@ -414,8 +415,8 @@ pub(super) fn self_approved(merge: &merge::Judgement) -> Option<String> {
 }
 
 /// That nobody approved it: it passed by itself, and these runs showed it.
-pub(super) fn by_itself(merge: &merge::Judgement) -> Option<String> {
-    let runs = merge.evidence.iter().find_map(|one| match one {
+pub(super) fn by_itself(evidence: &[Evidence]) -> Option<String> {
+    let runs = evidence.iter().find_map(|one| match one {
         Evidence::Auto { runs } => Some(runs),
         _ => None,
     })?;

@@ -24,6 +24,7 @@ pub(super) struct Words {
 /// The words of this stop; none where its reason stands for itself.
 pub(super) fn words(stop: &Stop) -> Option<Words> {
     match stop.condition {
+        Some(Condition::Unsafe) if stop.leaves_security() => Some(LEFT),
         Some(condition) => Some(of(condition)),
         None if stop.is_third_approach() => Some(Words {
             wrong: "two approaches to the same failure failed already, and this would be the third",
@@ -36,6 +37,16 @@ pub(super) fn words(stop: &Stop) -> Option<Words> {
         None => None,
     }
 }
+
+/// Of what is left of security nobody says that it is fine: it is mended.
+const LEFT: Words = Words {
+    wrong: "whoever built it leaves a finding of security",
+    decide: "how {} goes on with a finding of security that whoever built it has left",
+    go_on: "mend it, take it out of the verdict, and go on: the gate stays against it until then",
+    rescope: "leave out what needs it, and take the finding out of the verdict",
+    remedy: Remedy::ApproveOverride,
+    why: "with the finding mended: security is never waived.",
+};
 
 fn of(condition: Condition) -> Words {
     match condition {

@@ -67,7 +67,7 @@ fn a_critic_has_to_miss_nothing() {
     game.opened().green().may_not_merge(&["MRG-03"]);
     let silent = game.finding("critic_open");
     assert!(!silent.blocks() && silent.says.starts_with("Nobody has looked for what is missing"), "{silent:?}");
-    assert!(game.finding("MRG-03").says.contains("autonomy is conservative"));
+    assert!(game.finding("MRG-03").says.contains("(autonomy is auto, for this content conservative)"));
     assert_eq!(game.now().autonomy, Autonomy::Auto, "it is this content's, not the change's");
     game.finds("helper[bot]", Role::None, "gaps: [AC-2 has no test for the dark]").may_not_merge(&["MRG-03"]);
     assert_eq!(game.finding("critic_open").says, "`helper[bot]` misses something: `AC-2 has no test for the dark`.");
@@ -190,6 +190,43 @@ fn a_note_of_security_and_what_tests_do_not_show_are_told() {
     assert!(!game.finding("malformed_gate_record").blocks());
     // But nobody knows what is left, so it does not pass by itself.
     game.may_not_merge(&["MRG-03"]).approved_by("mia").may_merge();
+}
+
+/// Once somebody has let it go on, the next push would pass under the same words.
+#[test]
+fn what_a_verdict_leaves_is_somebodys_to_approve() {
+    let leaves = |yaml: &str| {
+        let mut game = Game::with(ALONE);
+        let left = handed_in(yaml);
+        game.opened().push_with("two", |game| game.subject().handed_in = left).green().may_not_merge(&["MRG-03"]);
+        let told: Vec<String> = game
+            .findings()
+            .iter()
+            .filter(|one| one.says.contains("pass by itself"))
+            .map(|one| one.rule.clone())
+            .collect();
+        game.approved_by("mia").may_merge();
+        assert_eq!(runs(&game.recorded().evidence), None);
+        told.join(" ")
+    };
+    assert_eq!(leaves("outcome: PASS\nresidue:\n  - concurrency: two writers may meet"), "residue_concurrency");
+    assert_eq!(leaves("outcome: ESCALATE\nresidue:\n  - architecture: it knows the clock"), "residue_architecture");
+    assert_eq!(leaves("outcome: RISK-ACCEPTED\nresidue: []"), "gate_record_mismatch");
+    let mut game = Game::with(ALONE);
+    let done = handed_in("outcome: PASS\nresidue: []");
+    game.opened().push_with("two", |game| game.subject().handed_in = done).green().may_merge();
+}
+
+#[test]
+fn a_test_that_no_parser_reads_is_a_persons_to_accept() {
+    let mut game = Game::with(ALONE);
+    game.opened().push_with("two", |game| {
+        game.subject().weakened.unjudged.insert("spec/lamp_spec.rb".to_owned(), None);
+    });
+    game.green().may_not_merge(&["MRG-03"]);
+    let told = game.finding("test_weakened");
+    assert!(told.path.as_deref() == Some("spec/lamp_spec.rb") && !told.blocks(), "{told:?}");
+    game.approved_by("mia").may_merge();
 }
 
 /// A verdict that lacks a field says what it stops for all the same.

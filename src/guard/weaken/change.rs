@@ -1,5 +1,6 @@
 //! The tests that a change touches, read from its repository and compared.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -30,6 +31,8 @@ pub struct Weakened {
     pub tests: usize,
     /// Changed files among the tests that are of no language that is read.
     pub others: usize,
+    /// Those of them that were there before, each with its content now (none: it is gone).
+    pub unjudged: BTreeMap<String, Option<BlobId>>,
 }
 
 /// A file that could not be compared, and why.
@@ -90,6 +93,9 @@ pub fn weakened(reader: &dyn Reader, policy: &Policy, (base, head): (&CommitId, 
         let among = set::is_among_tests(&delta.path, &added);
         let Some(language) = Language::of(&path) else {
             all.others += usize::from(among);
+            if among && delta.old.is_some() {
+                all.unjudged.insert(path, delta.new.map(|(_, blob)| blob));
+            }
             continue;
         };
         // Rust has its unit tests in the file that they test.
