@@ -389,9 +389,13 @@ fn room_of(check: &Check) -> usize {
     }
 }
 
-/// A failure whose message is looked at now needs no check of the message beside it.
+/// A failure whose message is looked at now needs no check of the message beside it, and one that holds two things no second.
 fn gained_room(before: &Check, after: &Check) -> usize {
-    if before.form == Form::Raises && after.form == Form::Raises && after.message && !before.message { 2 } else { 0 }
+    match (before.form, after.form) {
+        (Form::Raises, Form::Raises) if after.message && !before.message => 2,
+        (Form::Exact, Form::Exact) => after.weight.saturating_sub(before.weight).saturating_mul(2),
+        _ => 0,
+    }
 }
 
 /// Checks that nothing took the place of.

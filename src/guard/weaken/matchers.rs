@@ -85,6 +85,10 @@ pub(super) fn chain(
         | "lengthOf"
         | "length"
         | "calledOnceWith"
+        | "calledOnceWithExactly"
+        | "toHaveBeenCalledOnceWith"
+        | "toHaveBeenCalledExactlyOnceWith"
+        | "toHaveBeenExactlyOnceCalledWith"
         | "callCount"
         | "toHaveTextContent"
         | "toHaveValue"
@@ -179,8 +183,13 @@ fn exact(
     arguments: &[Tokens<'_, '_>],
 ) -> Check {
     let whole: Vec<Token<'_>> = arguments.iter().flat_map(|argument| argument.iter().copied()).collect();
-    let expected = if name == "toHaveBeenCalledWith" || name.starts_with("called") { whole.as_slice() } else { one };
+    let called = name == "toHaveBeenCalledWith" || name.starts_with("called") || name.contains("Once");
+    let expected = if called { whole.as_slice() } else { one };
     let mut check = Check::new(line, Form::Exact, all);
+    if name.contains("Once") {
+        // How often, and with what.
+        check.weight = check.weight.saturating_mul(2);
+    }
     truth::sides(&mut check, subject, expected);
     if truth::is_literal(subject) && truth::bare(subject) == truth::bare(expected) {
         check.form = Form::Nothing;

@@ -17,6 +17,16 @@ fn what_is_weaker_in_javascript_is_found() {
         &[
             (AssertionLoosened, "expect(dim(2)).toBe(3);", "expect(dim(2)).toBeTruthy();"),
             (AssertionLoosened, "expect(dim(2)).toBe(3);", "expect(dim(2)).toBeDefined();"),
+            (
+                AssertionLoosened,
+                "dim(2); expect(on).toHaveBeenCalledExactlyOnceWith(2);",
+                "dim(2); expect(on).toHaveBeenCalled();",
+            ),
+            (
+                AssertionRemoved,
+                "expect(a()).toBe(1); dim(2); expect(on).toHaveBeenCalledExactlyOnceWith(2);",
+                "expect(a()).toBe(1); dim(2);",
+            ),
             (AssertionLoosened, "expect(dim(2)).toEqual({ a: 1 });", "expect(dim(2)).not.toBeNull();"),
             (AssertionLoosened, "expect(dim(2)).toBe(3);", "expect(dim(2)).toBeGreaterThan(0);"),
             (AssertionLoosened, "expect(dim(2)).toBe(3);", "expect(dim(2)).not.toBe(0);"),
@@ -140,6 +150,10 @@ fn honest_changes_in_javascript_are_let_be() {
         file,
         &[
             ("expect(dim(2)).toBe(3);", "expect(dim(2)).toBe(4);"),
+            (
+                "dim(2); expect(on).toHaveBeenCalledTimes(1); expect(on).toHaveBeenCalledWith(2);",
+                "dim(2); expect(on).toHaveBeenCalledExactlyOnceWith(2);",
+            ),
             ("expect(dim(2)).toBeTruthy();", "expect(dim(2)).toBe(3);"),
             ("expect(dim(2)).toBe(3);", "expect(dim(2)).toEqual(3);"),
             ("expect(dim(2)).toBe(3)", "expect( dim(2) ).toBe( 3 );"),
