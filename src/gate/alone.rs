@@ -154,8 +154,17 @@ pub fn told(policy: &Policy, state: &State, world: &World) -> String {
     let (own, here) = (state.autonomy.as_str(), rung(policy, state, world).as_str());
     match own == here {
         true => format!("autonomy is {own}"),
-        false => format!("autonomy is {own}, for this content {here}"),
+        false => format!("autonomy is {own}, for this content {here} by {}", lowered_by(policy, state, world)),
     }
+}
+
+/// The rules that lower the rung.
+fn lowered_by(policy: &Policy, state: &State, world: &World) -> String {
+    let rules: BTreeSet<String> = match world.self_weakening().is_empty() {
+        true => unmet(policy, state, world).into_iter().map(|finding| quoted(&finding.rule)).collect(),
+        false => BTreeSet::from([quoted("self_weakening")]),
+    };
+    rules.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 fn or(first: &str) -> String {

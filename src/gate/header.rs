@@ -1,7 +1,7 @@
 //! What a pull request declares of itself in its description: `autonomy: …` and `risk: high`, each on a line of its own.
 //!
 //! A description is its author's to write, so it can only ask for more: a lower rung of autonomy, a higher risk. What is quoted,
-//! in code, in an HTML comment, struck out or an open box of a checklist declares nothing.
+//! in a block of code, in an HTML comment, struck out or an open box of a checklist declares nothing.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 

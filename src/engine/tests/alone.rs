@@ -67,7 +67,7 @@ fn a_critic_has_to_miss_nothing() {
     game.opened().green().may_not_merge(&["MRG-03"]);
     let silent = game.finding("critic_open");
     assert!(!silent.blocks() && silent.says.starts_with("Nobody has looked for what is missing"), "{silent:?}");
-    assert!(game.finding("MRG-03").says.contains("(autonomy is auto, for this content conservative)"));
+    assert!(game.finding("MRG-03").says.contains("(autonomy is auto, for this content conservative by `critic_open`)"));
     assert_eq!(game.now().autonomy, Autonomy::Auto, "it is this content's, not the change's");
     game.finds("helper[bot]", Role::None, "gaps: [AC-2 has no test for the dark]").may_not_merge(&["MRG-03"]);
     assert_eq!(game.finding("critic_open").says, "`helper[bot]` misses something: `AC-2 has no test for the dark`.");
