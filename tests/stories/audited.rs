@@ -25,7 +25,12 @@ fn audit(on: &Rehearsal, more: &[&str]) -> (i32, Value) {
 
 /// What the workflow of `templates/audit` comes to, which has a token that may read and nothing else.
 fn audit_by_token(on: &Rehearsal) -> (i32, Value) {
-    let reads = [("contents", Level::Read), ("pull_requests", Level::Read), ("checks", Level::Read)];
+    audit_reading(on, &["contents", "pull_requests", "checks"])
+}
+
+/// What a token comes to that may read so much.
+fn audit_reading(on: &Rehearsal, reads: &[&'static str]) -> (i32, Value) {
+    let reads: Vec<(&str, Level)> = reads.iter().map(|one| (*one, Level::Read)).collect();
     let mut command = cargo_bin_cmd!("phasegate");
     command.env_clear().env("GITHUB_API_URL", on.api_url());
     command.env("GITHUB_TOKEN", on.admin().actions_token(REPO, &reads).unwrap());
@@ -141,6 +146,11 @@ async fn records_that_were_taken_away_are_found_by_what_github_says() {
     for number in [cut, gone] {
         assert_eq!(rules(&audit(&on, &[&number.to_string()]).1, number), ["malformed_gate_record"]);
     }
+    // One that may read the ledger and nothing else is told what it can't see.
+    let (code, report) = audit_reading(&on, &["contents"]);
+    assert_eq!((code, rules(&report, cut), rules(&report, 999).len()), (1, Vec::new(), 1), "{report:#}");
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("Give the job `pull-requests: read` and `checks: read`"), "{notes}");
     // Where no rule says whose check it is, a token alone does not know, and says so.
     on.lifts_the_rules().unwrap();
     let (code, report) = audit_by_token(&on);
