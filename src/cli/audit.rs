@@ -1,4 +1,6 @@
-//! `phasegate audit`: every finished change of a ledger once more, by its records alone.
+//! `phasegate audit`: every finished change of a ledger once more, by its records and by what is known of them from elsewhere.
+
+mod known;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -7,6 +9,7 @@ use anyhow::{Context as _, bail};
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
+use self::known::Known;
 use super::status::{self, Form, Place};
 use super::{Exit, app, out, replay};
 use crate::finding::Finding;
@@ -17,13 +20,14 @@ use crate::ledger::chain::{self, From, KeyRing};
 use crate::ledger::record::{Body, Record};
 use crate::ledger::store::Store;
 use crate::ledger::unsigned::ADVISORY;
-use crate::ledger::{folder, manifest_path};
+use crate::ledger::{Break, folder, manifest_path};
 
 /// Check every finished change once more, by its records
 ///
-/// Each record of a merged change is proven and held against what had to be: that the gate had passed for the content that was
-/// merged, that what was frozen is known, that nobody accepted what nobody may. Exits with 1 where something is found. Changes that
-/// are open or were closed unmerged are counted, not judged.
+/// Each record of a change is proven, and those of a merged one are held against what had to be: that the gate had passed for the
+/// content that was merged, that what was frozen is known, that nobody accepted what nobody may. What is known from elsewhere, by
+/// the history of the ledger's branch in a clone and by GitHub's own word with --github, must be on the ledger. Exits with 1 where
+/// something is found. Whether changes that are open or were closed unmerged had to pass is not judged.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Only these changes [default: all on the ledger]
@@ -44,63 +48,100 @@ struct Report {
     proven: bool,
     /// How many finished changes were looked at.
     audited: usize,
-    /// How many are not finished.
+    /// How many are not finished. Their records are proven too.
     unfinished: usize,
     /// What was found, by change. Those without a finding are not listed.
     changes: BTreeMap<u64, Vec<Finding>>,
+    /// What was not looked at, or can't be seen, and why.
+    notes: Vec<String>,
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
-    let (store, branch, given) = open(&args.place).await?;
+    let report = audited(args).await?;
+    match args.form.json {
+        true => out::json(&report)?,
+        false => out::text(&told(&report))?,
+    }
+    let against = report.verdict == "FAIL";
+    Ok(if report.ledger.ends_with(ADVISORY) && !against { Exit::Human } else { Exit::found(against) })
+}
+
+async fn audited(args: &Args) -> anyhow::Result<Report> {
+    let Ledger { store, branch, repo, ring, proven, known } = open(args).await?;
     let advisory = branch.ends_with(ADVISORY);
-    let (ring, proven) = status::ring(&args.place, advisory)?;
-    let numbers = match args.changes.is_empty() {
-        true => numbers(store.as_ref()).await?,
-        false => args.changes.iter().copied().collect(),
-    };
     let mut report = Report {
         schema: "phasegate/audit@1",
         verdict: "PASS",
-        ledger: branch.clone(),
+        ledger: branch,
         proven,
         audited: 0,
         unfinished: 0,
         changes: BTreeMap::new(),
+        notes: Vec::new(),
+    };
+    let numbers = match args.changes.is_empty() {
+        true => all(store.as_ref(), &known, &mut report).await?,
+        false => args.changes.iter().copied().collect(),
     };
     for number in numbers {
-        match one(store.as_ref(), ChangeNumber(number), given, ring.as_ref()).await? {
-            None if args.changes.is_empty() => report.unfinished += 1,
-            None => bail!(
-                "#{number} is not finished, so there is nothing to audit yet; `phasegate status {number}` says where it stands"
-            ),
-            Some(found) => {
-                report.audited += 1;
-                if !found.is_empty() {
-                    report.changes.insert(number, found);
+        let change = ChangeNumber(number);
+        let Looked { standing, mut found } = one(store.as_ref(), change, repo, ring.as_ref(), &known).await?;
+        match standing {
+            Standing::Finished => report.audited += 1,
+            Standing::Unfinished => report.unfinished += 1,
+            Standing::NotThere => {}
+        }
+        if found.is_empty() {
+            match (standing, args.changes.is_empty()) {
+                (Standing::Finished, _) | (Standing::Unfinished, true) => continue,
+                (Standing::NotThere, true) => found.push(empty(change)),
+                (Standing::Unfinished, false) => bail!(
+                    "{change} is not finished, so there is nothing to audit yet; `phasegate status {number}` says where it stands"
+                ),
+                (Standing::NotThere, false) => {
+                    bail!("the ledger on {} has no records of {change}", out::plain(&report.ledger))
                 }
             }
         }
+        report.changes.entry(number).or_default().extend(found);
     }
-    let against = report.changes.values().flatten().any(Finding::blocks);
-    if against {
+    if report.changes.values().flatten().any(Finding::blocks) {
         report.verdict = "FAIL";
     }
-    match args.form.json {
-        true => out::json(&report)?,
-        false => out::text(&told(&report, advisory))?,
+    report.notes.extend(known.notes);
+    if advisory {
+        let note = "The ledger is advisory: anyone who can push a workflow could have written these records.";
+        report.notes.push(note.to_owned());
+    } else if !proven {
+        let note = "Signatures were not looked at: give the App's key, public or private, with --key FILE.";
+        report.notes.push(note.to_owned());
     }
-    Ok(if advisory && !against { Exit::Human } else { Exit::found(against) })
+    Ok(report)
 }
 
-/// The ledger, the branch that it is on, and the repository's id where that is known.
-async fn open(place: &Place) -> anyhow::Result<(Box<dyn Store>, String, Option<RepoId>)> {
+/// What is audited.
+struct Ledger {
+    store: Box<dyn Store>,
+    branch: String,
+    /// The repository's id, where that is known.
+    repo: Option<RepoId>,
+    ring: Box<dyn KeyRing>,
+    /// Whether that is keys.
+    proven: bool,
+    known: Known,
+}
+
+async fn open(args: &Args) -> anyhow::Result<Ledger> {
+    let place = &args.place;
     let branches = status::branches(place);
     if let Some(slug) = &place.github {
         let (repo, id) = app::reader(slug).await?;
         for branch in branches {
             let store = GitHubStore::new(repo.clone(), &branch);
             if store.head().await.context("can't read the ledger")?.is_some() {
-                return Ok((Box::new(store), branch, Some(id)));
+                let (ring, proven) = status::ring(place, branch.ends_with(ADVISORY))?;
+                let known = Known::on_github(&repo, branch.ends_with(ADVISORY), &args.changes).await?;
+                return Ok(Ledger { store: Box::new(store), branch, repo: Some(id), ring, proven, known });
             }
         }
         bail!("{slug} has no ledger");
@@ -108,53 +149,112 @@ async fn open(place: &Place) -> anyhow::Result<(Box<dyn Store>, String, Option<R
     let mut missing = None;
     for branch in branches {
         match replay::store(&place.repo, &branch) {
-            Ok(store) => return Ok((Box::new(store), branch, None)),
+            Ok(store) => {
+                let (ring, proven) = status::ring(place, branch.ends_with(ADVISORY))?;
+                let known = Known::of_clone(&store, &branch, ring.as_ref()).await?;
+                return Ok(Ledger { store: Box::new(store), branch, repo: None, ring, proven, known });
+            }
             Err(error) => missing = missing.or(Some(error)),
         }
     }
     Err(missing.unwrap_or_else(|| anyhow::anyhow!("there is no ledger")))
 }
 
-/// Every change that has records.
-async fn numbers(store: &dyn Store) -> anyhow::Result<BTreeSet<u64>> {
+/// Every change that has a folder, and every other one that something is known of. What is in no change's folder is told at once.
+async fn all(store: &dyn Store, known: &Known, report: &mut Report) -> anyhow::Result<BTreeSet<u64>> {
     let root = store.names(&["changes".to_owned()]).await.context("can't read the ledger")?;
     let shards: Vec<String> = root.into_iter().flatten().map(|shard| format!("changes/{shard}")).collect();
-    let mut found = BTreeSet::new();
+    let mut numbers: BTreeSet<u64> = known.changes().map(|change| change.0).collect();
     // A page of folders at a time: a call has its limits.
     for some in shards.chunks(50) {
         let names = store.names(some).await.context("can't read the ledger")?;
-        let known = some.iter().zip(names).flat_map(|(shard, names)| names.into_iter().map(move |name| (shard, name)));
-        found.extend(known.filter_map(|(shard, name)| {
-            let number: u64 = name.parse().ok()?;
-            (folder(ChangeNumber(number)) == format!("{shard}/{name}")).then_some(number)
-        }));
+        let within = |(shard, names): (&String, Vec<String>)| {
+            let shard = shard.clone();
+            names.into_iter().map(move |name| (format!("{shard}/{name}"), name.parse::<u64>()))
+        };
+        for (path, number) in some.iter().zip(names).flat_map(within) {
+            match number {
+                Ok(number) if folder(ChangeNumber(number)) == path => {
+                    numbers.insert(number);
+                }
+                Ok(number) => {
+                    report.changes.entry(number).or_default().push(out_of_place(ChangeNumber(number), path));
+                }
+                Err(_) => report.notes.push(format!("{path} is no change's folder, and was not looked at.")),
+            }
+        }
     }
-    Ok(found)
+    Ok(numbers)
 }
 
-/// What is found of a change; none where it is not finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Finished,
+    Unfinished,
+    /// The ledger has no record of it.
+    NotThere,
+}
+
+/// What a look at a change brings.
+struct Looked {
+    standing: Standing,
+    found: Vec<Finding>,
+}
+
 async fn one(
     store: &dyn Store,
     change: ChangeNumber,
     given: Option<RepoId>,
     ring: &dyn KeyRing,
-) -> anyhow::Result<Option<Vec<Finding>>> {
+    known: &Known,
+) -> anyhow::Result<Looked> {
     let files = store.folder(&folder(change)).await.context("can't read the ledger")?.files;
-    let Some(repo) = given.or_else(|| replay::claimed_repository(&files)) else {
-        bail!("the ledger has no records of {change}");
+    let Some(repo) = replay::claimed_repository(&files).map(|claimed| given.unwrap_or(claimed)) else {
+        return Ok(Looked { standing: Standing::NotThere, found: known.against(change, None) });
     };
     let proven = match chain::prove(repo, change, &files, ring, From::Beginning) {
         Ok(proven) => proven,
         Err(broken) => {
-            let says = format!("Its records can't be proved: {broken}.");
-            let next =
-                format!("`phasegate replay {}` locates what was altered, and says how to put it back.", change.0);
-            return Ok(Some(vec![Finding::error("malformed_gate_record", says, next).at(broken.path(change), None)]));
+            let found = [unproven(change, &broken)].into_iter().chain(known.undone(change)).collect();
+            return Ok(Looked { standing: Standing::Finished, found });
         }
     };
-    let Some(mut found) = audit(&proven.records) else { return Ok(None) };
+    let judged = audit(&proven.records);
+    let standing = if judged.is_some() { Standing::Finished } else { Standing::Unfinished };
+    let mut found = judged.unwrap_or_default();
+    if let Err(broken) = replay::hold_against_checkpoint(repo, change, &files, ring, &proven) {
+        found.push(unproven(change, &broken));
+    }
+    found.extend(known.against(change, Some(&proven)));
     found.extend(lost_manifests(store, change, &proven.records).await?);
-    Ok(Some(found))
+    Ok(Looked { standing, found })
+}
+
+fn unproven(change: ChangeNumber, broken: &Break) -> Finding {
+    let says = format!("Its records can't be proved: {broken}.");
+    let next = format!("`phasegate replay {}` locates what was altered, and says how to put it back.", change.0);
+    Finding::error("malformed_gate_record", says, next).at(broken.path(change), None)
+}
+
+/// A folder that nobody reads: where the change's number says, there is another one or none.
+fn out_of_place(change: ChangeNumber, path: String) -> Finding {
+    let says = format!("{path} is not where its records are: nobody reads what is there.");
+    let next = format!(
+        "`git log -- {path}` on the ledger's branch shows the commit that made it. Revert that one; what {change} has on record is in \
+         {}.",
+        folder(change)
+    );
+    Finding::error("malformed_gate_record", says, next).at(path, None)
+}
+
+/// A change that has a folder, and of which nothing else is known.
+fn empty(change: ChangeNumber) -> Finding {
+    let path = folder(change);
+    let next = format!(
+        "`git log -- {path}` on the ledger's branch shows the commits that wrote there. Revert the one that took its records away, or \
+         remove the folder if it never had any."
+    );
+    Finding::error("malformed_gate_record", "It has a folder and no records.", next).at(path, None)
 }
 
 /// Manifests that are not there as they were frozen: without one nobody can say what the tests were.
@@ -174,7 +274,7 @@ async fn lost_manifests(store: &dyn Store, change: ChangeNumber, records: &[Reco
     Ok(found)
 }
 
-fn told(report: &Report, advisory: bool) -> String {
+fn told(report: &Report) -> String {
     let mut text = String::new();
     let changes = |count: usize| if count == 1 { "1 change".to_owned() } else { format!("{count} changes") };
     let verdict = match report.verdict {
@@ -198,14 +298,11 @@ fn told(report: &Report, advisory: bool) -> String {
             let _ = writeln!(text, "  {rule}: {}\n    next: {}", out::plain(&finding.says), out::plain(&finding.next));
         }
     }
-    if advisory {
-        text.push_str(
-            "\nnote: The ledger is advisory: anyone who can push a workflow could have written these records.\n",
-        );
-    } else if !report.proven {
-        text.push_str(
-            "\nnote: Signatures were not looked at: give the App's key, public or private, with --key FILE.\n",
-        );
+    for note in &report.notes {
+        let _ = writeln!(text, "\nnote: {}", out::plain(note));
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

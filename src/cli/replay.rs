@@ -20,7 +20,7 @@ use crate::flow::{FlowName, Stage};
 use crate::gate::merge::CHECK_NAME;
 use crate::gate::world::{ACTIONS_APP, ACTIONS_SLUG};
 use crate::github::store::GitHubStore;
-use crate::github::{Keys, PublicKey};
+use crate::github::{Keys, PublicKey, Repo};
 use crate::ids::{ChangeNumber, Digest, InstallationId, RepoId, Slug};
 use crate::ledger::chain::{self, From, Proven};
 use crate::ledger::local::LocalStore;
@@ -366,7 +366,7 @@ async fn lost_file(store: &dyn Store, change: ChangeNumber, named: &[(u64, Named
 }
 
 /// A checkpoint names the record that it stands for, and is signed: a weak anchor, but one that is always there.
-fn hold_against_checkpoint(
+pub(super) fn hold_against_checkpoint(
     repo: RepoId,
     change: ChangeNumber,
     files: &BTreeMap<String, String>,
@@ -400,22 +400,22 @@ async fn on_github(args: &Args, slug: &Slug, advisory: bool) -> anyhow::Result<(
         app::id()?;
     }
     let (repo, id) = app::reader(slug).await?;
-    let made_by = match advisory {
-        false => repo.hub().app().await.context("GitHub does not know this App")?.id,
-        true => repo
-            .hub()
-            .app_called(ACTIONS_SLUG, InstallationId(0))
-            .await
-            .ok()
-            .flatten()
-            .map_or(ACTIONS_APP, |app| app.id),
-    };
+    let made_by = made_by(&repo, advisory).await?;
     let store = GitHubStore::new(repo.clone(), &args.branch);
     let (change, found) = find(args.change, &store).await?;
     let head = repo.get_pull(change.0).await.with_context(|| format!("{change} can't be read"))?.head.sha;
     let runs = repo.check_runs_of(made_by, &head).await?;
     let anchor = witness::anchors(&runs, made_by).of(change).cloned();
     Ok((Box::new(store), (change, found, anchor, Some(id))))
+}
+
+/// The App that makes our merge checks: we ourselves, and for an advisory ledger GitHub Actions.
+pub(super) async fn made_by(repo: &Repo, advisory: bool) -> anyhow::Result<u64> {
+    if !advisory {
+        return Ok(repo.hub().app().await.context("GitHub does not know this App")?.id);
+    }
+    let actions = repo.hub().app_called(ACTIONS_SLUG, InstallationId(0)).await.ok().flatten();
+    Ok(actions.map_or(ACTIONS_APP, |app| app.id))
 }
 
 /// The anchor that was given by hand.

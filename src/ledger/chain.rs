@@ -324,6 +324,17 @@ fn open<T: Serialize + for<'a> Deserialize<'a>>(
     }
 }
 
+/// A record's file by itself, whatever stands around it: the record, if it was signed and is that of this place.
+pub fn alone(change: ChangeNumber, seq: u64, text: &str, keys: &dyn KeyRing) -> Result<Record, Break> {
+    let (record, _) = open::<Record>(seq, text, keys)?;
+    match record.change == change && record.seq == seq {
+        true => Ok(record),
+        false => {
+            Err(Break::new(seq, BreakKind::Foreign, format!("record {} of {} stands here", record.seq, record.change)))
+        }
+    }
+}
+
 /// What a proven chain says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proven {

@@ -7,6 +7,10 @@ use git2::{ErrorCode, ObjectType, Oid, Repository, Signature, Tree};
 use super::store::{Folder, NewFile, Store, StoreError};
 use crate::ids::CommitId;
 
+mod history;
+
+pub use history::{Former, History, Undone};
+
 pub struct LocalStore {
     path: PathBuf,
     branch: String,
@@ -82,7 +86,8 @@ impl Store for LocalStore {
             let Some(tip) = store.tip(&repo)? else { return Ok(Folder::default()) };
             let root = repo.find_commit(tip).and_then(|commit| commit.tree()).map_err(|e| refused(&e))?;
             let mut folder = Folder { head: Some(commit_id(tip)?), ..Folder::default() };
-            let Ok(entry) = root.get_path(Path::new(&path)) else { return Ok(folder) };
+            let entry = root.get_path(Path::new(&path)).ok().filter(|entry| entry.kind() == Some(ObjectType::Tree));
+            let Some(entry) = entry else { return Ok(folder) };
             let tree = repo.find_tree(entry.id()).map_err(|e| refused(&e))?;
             for entry in tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Blob)) {
                 let blob = repo.find_blob(entry.id()).map_err(|e| refused(&e))?;

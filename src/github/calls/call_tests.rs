@@ -244,3 +244,21 @@ async fn deliveries_are_read_until_they_are_old_enough() {
     let here = "o/r".parse().unwrap();
     assert_eq!(stage.hub.installation_for(&here).await, Ok(None));
 }
+
+/// Of a repository with many thousands nobody asks for all.
+#[tokio::test]
+async fn of_pull_requests_only_the_latest_are_asked_for() {
+    let side = json!({"sha": SHA, "ref": "work", "repo": null});
+    let pulls = |count: u64| -> Vec<Value> {
+        (1..=count).map(|number| json!({"number": number, "state": "closed", "head": side, "base": side})).collect()
+    };
+    let next = "</api/v3/repos/o/r/pulls?page=2>; rel=\"next\"";
+    let many = stage().await;
+    many.answers("GET", "/repos/o/r/pulls", ok(json!(pulls(100))).insert_header("link", next)).await;
+    let (found, all) = many.repo.latest_pulls().await.unwrap();
+    assert_eq!((found.len(), all, many.asked("GET", "/repos/o/r/pulls").await), (300, false, 3));
+    let few = stage().await;
+    few.answers("GET", "/repos/o/r/pulls", ok(json!(pulls(7)))).await;
+    let (found, all) = few.repo.latest_pulls().await.unwrap();
+    assert_eq!((found.len(), all), (7, true));
+}

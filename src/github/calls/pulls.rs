@@ -45,7 +45,7 @@ pub struct Pull {
     pub changed_files: Option<u64>,
 }
 
-/// So many pages of closed pull requests are asked for.
+/// So many pages are asked for, of those that something happened to last.
 const MOST_PAGES: usize = 3;
 
 impl Pull {
@@ -154,6 +154,21 @@ impl Repo {
         };
         self.wire().pages(self.lane(), request, None, MOST_PAGES, take).await?;
         Ok(found)
+    }
+
+    /// The pull requests that something happened to last, open or not: at most 300 of them. And whether that is all there are.
+    pub async fn latest_pulls(&self) -> Result<(Vec<Pull>, bool)> {
+        let request = self.get("/repos/{owner}/{repo}/pulls", &[])?.query("state", "all");
+        let request = request.query("sort", "updated").query("direction", "desc");
+        let (mut found, mut pages) = (Vec::new(), 0);
+        let take = |page: Vec<Pull>| {
+            pages += 1;
+            found.extend(page);
+            pages < MOST_PAGES
+        };
+        self.wire().pages(self.lane(), request, None, MOST_PAGES, take).await?;
+        let all = found.len() < MOST_PAGES * 100;
+        Ok((found, all))
     }
 
     /// When the base of a pull request became another branch, by hand or because the old one was deleted. None: this
