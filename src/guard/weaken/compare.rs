@@ -108,21 +108,23 @@ pub(super) fn fresh(new: &Unit, taken: &Taken) -> Vec<Weaker> {
 }
 
 /// What the new test holds no more. Functions that check are compared in the same way.
-pub(super) fn units(old: &Unit, new: &Unit, around: &Around, taken: &Taken) -> Vec<Weaker> {
+/// None: there are more checks than can be compared.
+pub(super) fn units(old: &Unit, new: &Unit, around: &Around, taken: &Taken) -> Option<Vec<Weaker>> {
     if new.test {
         match (&old.skip, &new.skip) {
-            (None, Some(mark)) => return vec![skipped(new, mark)],
-            (Some(_), Some(_)) => return Vec::new(),
+            (None, Some(mark)) => return Some(vec![skipped(new, mark)]),
+            (Some(_), Some(_)) => return Some(Vec::new()),
             _ => {}
         }
     }
     if let Some(mark) = new.limited.as_ref().filter(|_| new.test && old.skip.is_none() && old.limited.is_none()) {
         let says = format!("The test is not run as usual: {}.", mark.what);
-        return vec![say(new, What::Skipped, mark.line, false, says, "Run it always, or say in the commit why not.")];
+        let next = "Run it always, or say in the commit why not.";
+        return Some(vec![say(new, What::Skipped, mark.line, false, says, next)]);
     }
     if old.body == new.body {
         // A class may have been given a mock for all of its tests.
-        return mocked(new, &old.mocks, taken).into_iter().collect();
+        return Some(mocked(new, &old.mocks, taken).into_iter().collect());
     }
     let mut found: Vec<Weaker> = late(new, &old.dead).into_iter().collect();
     found.extend(caught(new, old.caught.len()).or_else(|| evaded(old, new)));
@@ -133,12 +135,12 @@ pub(super) fn units(old: &Unit, new: &Unit, around: &Around, taken: &Taken) -> V
     let late = !found.is_empty();
     if !late && new.test && new.asserts_nothing() && old.holds().next().is_some() {
         found.push(nothing(new));
-        return found;
+        return Some(found);
     }
     found.extend(tables(old, new, around));
     found.extend(thrown_away(old, new));
-    found.extend(checks(old, new, around, late));
-    found
+    found.extend(checks(old, new, around, late)?);
+    Some(found)
 }
 
 fn skipped(new: &Unit, mark: &Mark) -> Weaker {

@@ -29,6 +29,7 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
             // `for false { … }` has its condition without a clause.
             let plain = tree.parts(at).next().filter(|first| tree.kind(*first) == "false");
             walk.repeats(range, plain, tree.field(at, "body"));
+            ranged(walk, at, range);
         }
         "assignment_statement" if walk.inside() => unnamed(walk, at),
         "defer_statement" if walk.inside() => deferred(walk, at),
@@ -185,7 +186,11 @@ fn must_not(line: u32, condition: Tokens<'_, '_>, before: Option<&[Token<'_>]>) 
     for part in parts {
         let all = split(bare(part), &["&&"]);
         if all.len() > 1 {
-            checks.push(unless(line, part, &all));
+            let mut check = unless(line, part, &all);
+            if let Some(before) = before {
+                check.either.iter_mut().for_each(|one| *one ^= digest(before));
+            }
+            checks.push(check);
             continue;
         }
         let mut check = truth::alone(line, part);
@@ -471,6 +476,28 @@ fn given(walk: &mut Walk<'_>, at: usize) {
     });
     if let Some(body) = tree.field(literal, "body").filter(|_| listed) {
         let table = super::python::table(tree, body);
+        if let Some(unit) = walk.unit() {
+            unit.tables.push(table);
+        }
+    }
+}
+
+/// `for _, c := range []struct{ … }{ … }`: the cases stand in the loop itself.
+fn ranged(walk: &mut Walk<'_>, at: usize, range: Option<usize>) {
+    let tree = walk.tree;
+    let (Some(range), Some(body)) = (range, tree.field(at, "body")) else { return };
+    let literal = if tree.kind(range) == "composite_literal" {
+        Some(range)
+    } else {
+        tree.child_of_kind(range, "composite_literal")
+    };
+    let Some(cases) = literal.and_then(|literal| tree.field(literal, "body")) else { return };
+    if tree.parts(cases).next().is_none() {
+        return walk.never(body);
+    }
+    let asks = |text: &str| is_handle(text) || matches!(text, "require" | "assert" | "Expect");
+    if tree.tokens_within(body, 2_000).iter().any(|token| asks(token.text)) {
+        let table = super::python::table(tree, cases);
         if let Some(unit) = walk.unit() {
             unit.tables.push(table);
         }

@@ -128,7 +128,15 @@ pub(super) fn chain(
         | "most"
         | "greaterThan"
         | "lessThan"
-        | "within" => form(Form::Order, one),
+        | "within" => match truth::distance(truth::bare(subject)) {
+            Some((looked, expected)) if last.to_lowercase().contains("less") || last == "below" || last == "most" => {
+                let mut check = Check::new(line, Form::Near, all);
+                truth::sides(&mut check, looked, expected);
+                check.tolerance = number(truth::bare(one)).map(Tolerance);
+                check
+            }
+            _ => form(Form::Order, one),
+        },
         "toBeCloseTo" | "closeTo" => {
             let mut check = form(Form::Near, one);
             let said = arguments.get(1).and_then(|second| number(second));

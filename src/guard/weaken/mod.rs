@@ -127,10 +127,12 @@ fn weaker_beside(changed: &[Changed<'_>], beside: &[Vec<u8>]) -> Vec<Report> {
             }
         }
     }
-    for (index, (mut found, changed)) in pair::weaker(&files, &pair::Texts { changed, beside }) {
+    for (index, pair::Found { mut weaker, changed, too_many }) in pair::weaker(&files, &pair::Texts { changed, beside })
+    {
         if let Some(report) = reports.get_mut(index) {
-            bounded(&mut found);
-            (report.found, report.changed) = (found, changed);
+            bounded(&mut weaker);
+            (report.found, report.changed) = (weaker, changed);
+            report.unread = too_many.then(|| "One of its tests has more checks than can be compared.".to_owned());
         }
     }
     for file in &files {
@@ -174,6 +176,9 @@ fn read(language: Language, path: &str, text: Option<&[u8]>) -> Result<Option<Su
     let Some(bytes) = text else { return Ok(None) };
     if bytes.len() > MOST_BYTES {
         return Err(format!("It has {} bytes; up to {MOST_BYTES} are read.", bytes.len()));
+    }
+    if [[0xff, 0xfe], [0xfe, 0xff]].iter().any(|mark| bytes.starts_with(mark)) {
+        return Err("It is no text in UTF-8.".to_owned());
     }
     let text: Cow<'_, str> = String::from_utf8_lossy(bytes);
     // A mark of the byte order is no part of the code.

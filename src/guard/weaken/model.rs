@@ -35,6 +35,17 @@ pub(super) enum Form {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Tolerance(pub(super) f64);
 
+impl Tolerance {
+    /// As people would write it: what the arithmetic adds far behind the point says nothing.
+    pub(super) fn shown(self) -> String {
+        let text = format!("{:.9}", self.0);
+        match text.trim_end_matches('0').trim_end_matches('.') {
+            "0" => format!("{:e}", self.0),
+            short => short.to_owned(),
+        }
+    }
+}
+
 /// Something that a test holds true.
 #[derive(Debug, Clone)]
 pub(super) struct Check {
@@ -295,6 +306,8 @@ pub(super) struct Given {
     pub(super) roots: Vec<u64>,
     /// The words of it.
     pub(super) names: Vec<u64>,
+    /// It is written out.
+    pub(super) literal: bool,
 }
 
 impl Unit {

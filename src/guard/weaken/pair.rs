@@ -28,8 +28,15 @@ const MERGED: usize = 70;
 /// So many tokens are compared to find out, in all: a change with thousands of renamed tests ends there.
 const MOST_COMPARED: usize = 4_000_000;
 
-/// What got weaker in a file, and how many of its tests are new, gone or not as they were.
-pub(super) type Found = (Vec<Weaker>, usize);
+/// What got weaker in a file.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) weaker: Vec<Weaker>,
+    /// How many of its tests are new, gone or not as they were.
+    pub(super) changed: usize,
+    /// A test of it has more checks than can be compared.
+    pub(super) too_many: bool,
+}
 
 /// The texts of a change: of the files of tests, and others of it.
 pub(super) struct Texts<'a> {
@@ -51,7 +58,7 @@ pub(super) fn weaker(files: &[File<'_>], texts: &Texts<'_>) -> BTreeMap<usize, F
     let (mut old_left, mut new_left): (Vec<Placed<'_>>, Vec<Placed<'_>>) = (Vec::new(), Vec::new());
     let mut helpers = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        let (all, _) = found.entry(file.index).or_default();
+        let all = &mut found.entry(file.index).or_default().weaker;
         by_name(at, file, &mut pairs, &mut old_left, &mut new_left, (&mut helpers, all));
         whole_file(file, all);
     }
@@ -67,16 +74,19 @@ pub(super) fn weaker(files: &[File<'_>], texts: &Texts<'_>) -> BTreeMap<usize, F
     let copies = Copies::of(&old_left, &pairs, &new_left);
     let none = super::mocks::Taken::new();
     let taken = |at: usize| files.get(at).and_then(|file| file.new.as_ref()).map_or(&none, |suite| &suite.taken);
-    let mut put = |at: usize, weaker: Vec<Weaker>, changed: bool| {
+    let mut put = |at: usize, weaker: Option<Vec<Weaker>>, changed: bool| {
         if let Some(file) = files.get(at) {
-            let (all, count) = found.entry(file.index).or_default();
-            all.extend(weaker);
-            *count += usize::from(changed);
+            let one = found.entry(file.index).or_default();
+            one.changed += usize::from(changed);
+            match weaker {
+                Some(weaker) => one.weaker.extend(weaker),
+                None => one.too_many = true,
+            }
         }
     };
     for ((from, old), (at, new)) in pairs.iter().chain(&helpers) {
         let mut weaker = compare::units(old, new, &around, taken(*at));
-        if weaker.is_empty() && new.test {
+        if let Some(weaker) = weaker.as_mut().filter(|weaker| weaker.is_empty() && new.test) {
             let before = files.get(*from).and_then(|file| file.old.as_ref());
             let after = files.get(*at).and_then(|file| file.new.as_ref());
             let both = before.zip(after);
@@ -87,7 +97,7 @@ pub(super) fn weaker(files: &[File<'_>], texts: &Texts<'_>) -> BTreeMap<usize, F
         put(*at, weaker, new.test && old.body != new.body);
     }
     for (at, weaker) in unlooked(files, &pairs, texts) {
-        put(at, vec![weaker], false);
+        put(at, Some(vec![weaker]), false);
     }
     for (at, old) in &old_left {
         let lost = is_loss(old)
@@ -95,10 +105,10 @@ pub(super) fn weaker(files: &[File<'_>], texts: &Texts<'_>) -> BTreeMap<usize, F
             && !around.has_most_of(&old.tokens, MERGED)
             && !around.repeats(old)
             && !copies.has(files, *at, old);
-        put(*at, if lost { vec![removed(old)] } else { Vec::new() }, true);
+        put(*at, Some(if lost { vec![removed(old)] } else { Vec::new() }), true);
     }
     for (at, new) in &new_left {
-        put(*at, compare::fresh(new, taken(*at)), true);
+        put(*at, Some(compare::fresh(new, taken(*at))), true);
     }
     found
 }

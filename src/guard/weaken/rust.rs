@@ -297,7 +297,8 @@ fn macro_call(walk: &mut Walk<'_>, at: usize) {
         }
         "assert_ne" => {
             let mut check = truth::equal(line, &[one, two].concat(), one, two);
-            check.form = Form::Differs;
+            // The same words as those of its opposite.
+            (check.form, check.text) = (Form::Differs, !check.text);
             walk.add(at, vec![shown_as(check, &tokens)]);
         }
         "assert_matches" => {

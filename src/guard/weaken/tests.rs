@@ -13,6 +13,7 @@ mod python;
 mod reach;
 mod rust;
 mod script;
+mod turned;
 mod unsaid;
 
 /// The kinds that are found from an old text to a new one, each once.

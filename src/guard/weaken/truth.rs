@@ -4,10 +4,11 @@
 use super::constant::constant;
 use super::model::{Check, Form, Tolerance, bag};
 use super::tree::{Sort, digest, hash};
+pub(super) use super::words::is_written;
 pub(super) use super::words::{
     Tokens, arguments, bare, called, is_literal, is_trivial, keyword, links, made, number, split,
 };
-use super::words::{is_constant, is_written, opens, parts, predicate, tops, wildcards};
+use super::words::{is_constant, opens, parts, predicate, tops, wildcards};
 
 /// Puts the two sides into a check: what is looked at, and what is expected of it.
 pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens<'_, '_>) {
@@ -260,8 +261,8 @@ pub(super) fn alone<'t>(line: u32, part: Tokens<'_, 't>) -> Check {
         match check.form {
             Form::Nothing => check.form = Form::Other,
             // `!(a == b)`, and the other way round.
-            Form::Exact => check.form = Form::Differs,
-            Form::Differs => check.form = Form::Exact,
+            Form::Exact => (check.form, check.negative) = (Form::Differs, false),
+            Form::Differs => (check.form, check.negative) = (Form::Exact, false),
             _ => {}
         }
     }
@@ -349,15 +350,40 @@ fn not_equal<'t>(line: u32, whole: Tokens<'_, 't>, left: Tokens<'_, 't>, right: 
 /// `abs(a - b) < eps` is a tolerance; everything else that is ordered is an order.
 fn ordered<'t>(line: u32, whole: Tokens<'_, 't>, left: Tokens<'_, 't>, right: Tokens<'_, 't>, op: &str) -> Check {
     let (small, large) = if op.starts_with('<') { (left, right) } else { (right, left) };
-    let distance = small.iter().any(|token| matches!(token.text, "abs" | "Abs" | "fabs"))
-        && small.iter().any(|token| token.text == "-");
-    if distance {
-        let mut check = with(line, Form::Near, whole, small, &[]);
+    if let Some((subject, expected)) = distance(bare(small)) {
+        let mut check = with(line, Form::Near, whole, subject, expected);
         check.tolerance = number(bare(large)).map(Tolerance);
         return check;
     }
     let (subject, expected) = if is_literal(bare(left)) { (right, left) } else { (left, right) };
     with(line, Form::Order, whole, subject, expected)
+}
+
+/// The two of which it is asked how far they are from each other, `abs(a - b)` or `(a - b).abs()`: what is looked at, and what is
+/// expected. Where that can't be told apart, all of it is looked at.
+pub(super) fn distance<'a, 't>(tokens: Tokens<'a, 't>) -> Option<(Tokens<'a, 't>, Tokens<'a, 't>)> {
+    let is_abs = |token: &super::tree::Token<'_>| matches!(token.text, "abs" | "Abs" | "fabs");
+    let at = tokens.iter().position(is_abs)?;
+    if !tokens.iter().any(|token| token.text == "-") {
+        return None;
+    }
+    let inner = match tokens {
+        [on @ .., dot, name, open, close]
+            if dot.text == "." && is_abs(name) && open.text == "(" && close.text == ")" =>
+        {
+            on
+        }
+        _ => match arguments(tokens, at).as_slice() {
+            [one] if tokens.last().is_some_and(|last| last.text == ")") => one,
+            _ => return Some((tokens, &[])),
+        },
+    };
+    let inner = bare(inner);
+    Some(match split(inner, &["-"]).as_slice() {
+        [left, right] if is_written(bare(left)) && !is_written(bare(right)) => (right, left),
+        [left, right] if !left.is_empty() => (left, right),
+        _ => (tokens, &[]),
+    })
 }
 
 /// Calls that say that a part is as expected.

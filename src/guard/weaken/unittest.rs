@@ -1,6 +1,6 @@
 //! Python's assertions that are calls: expected failures, methods of unittest and of mocks, and what is patched.
 
-use super::model::{Check, Form, Mark, bag};
+use super::model::{Check, Form, Mark, Tolerance, bag};
 use super::tree::{Token, Tree, hash};
 use super::truth::{self, Tokens, arguments, keyword, number};
 use super::walk::Walk;
@@ -94,6 +94,10 @@ pub(super) fn asserted(walk: &mut Walk<'_>, at: usize, name: &str, on: &str) {
         }
         "assertDictContainsSubset" => form(Form::Part, two, one),
         "assertIsInstance" => form(Form::Type, one, two),
+        "assertLess" | "assertLessEqual" if truth::distance(truth::bare(one)).is_some() => {
+            let (subject, expected) = truth::distance(truth::bare(one)).unwrap_or_default();
+            Check { tolerance: number(truth::bare(two)).map(Tolerance), ..form(Form::Near, subject, expected) }
+        }
         "assertGreater" | "assertGreaterEqual" | "assertLess" | "assertLessEqual" => form(Form::Order, one, two),
         "assertAlmostEqual" | "assert_allclose" | "assert_almost_equal" | "assertAlmostEquals" => {
             let mut check = form(Form::Near, one, two);

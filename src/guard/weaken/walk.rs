@@ -512,7 +512,8 @@ impl<'t> Walk<'t> {
         let name = hash(self.tree.words(name));
         let (links, roots) = truth::links(&tokens);
         let (calls, made) = (truth::called(&tokens), truth::made(&tokens));
-        let given = Given { calls, made, links, roots, names: bag(&tokens) };
+        let literal = truth::is_written(truth::bare(&tokens));
+        let given = Given { calls, made, links, roots, names: bag(&tokens), literal };
         if let Some(unit) = self.unit() {
             unit.given.insert(name, given);
         }

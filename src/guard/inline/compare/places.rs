@@ -130,13 +130,25 @@ fn ending(path: &str) -> &str {
 }
 
 /// Folders of what is made or fetched: nobody looks for tests there.
-const ASIDE: &[&str] =
-    &["node_modules", "bower_components", "dist", "vendor", "venv", "site-packages", "__pycache__", "coverage"];
+const ASIDE: &[&str] = &[
+    "node_modules",
+    "bower_components",
+    "dist",
+    "build",
+    "vendor",
+    "venv",
+    "site-packages",
+    "__pycache__",
+    "coverage",
+    "CVS",
+    "_darcs",
+    "{arch}",
+];
 
 /// Whether a file stands in such a folder, or a hidden one.
 fn is_aside(path: &str) -> bool {
     let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
-    folders.split('/').any(|folder| ASIDE.contains(&folder) || folder.starts_with('.'))
+    folders.split('/').any(|folder| ASIDE.contains(&folder) || folder.starts_with('.') || folder.ends_with(".egg"))
 }
 
 /// Whether a file of Rust is the root of a program, or of what builds one: examples in its documentation are not run.

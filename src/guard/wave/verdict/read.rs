@@ -51,12 +51,41 @@ pub struct Unread {
 pub fn handed_in(path: &str, bytes: &[u8]) -> Option<Result<Proposal, Unread>> {
     let text = decoded(path, SUMMARY, bytes).ok()?;
     let blocks = verdicts(text);
-    let read = (!blocks.is_empty()).then(|| read(path, bytes))?;
-    Some(read.map_err(|findings| {
+    if blocks.is_empty() {
+        return formless(path, text).map(Err);
+    }
+    Some(read(path, bytes).map_err(|findings| {
         let security = blocks.iter().any(|block| speaks_of_security(block.text));
         let outcome = blocks.iter().filter_map(|block| outcome_named(block.text)).max();
         Unread { findings, security, stops: outcome.max(security.then_some(Outcome::HardStop)) }
     }))
+}
+
+/// A verdict that stands in no block: as lines of its own, quoted, in a table, as TOML. None where it is none.
+fn formless(path: &str, text: &str) -> Option<Unread> {
+    let lines: Vec<(u32, String)> =
+        (1..).zip(text.lines()).filter_map(|(at, line)| Some((at, field_of(line)?))).collect();
+    let has = |field: &str| lines.iter().any(|(_, line)| begins_with(line, field));
+    let (at, _) = lines.iter().find(|(_, line)| begins_with(line, "outcome"))?;
+    // An outcome alone may be anybody's word.
+    if FIELDS.iter().filter(|field| has(field)).count() < 2 {
+        return None;
+    }
+    let told = lines.iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n");
+    let bare = |line: &str| line.trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
+    let security = speaks_of_security(&told) || text.lines().any(|line| begins_with(&bare(line), "security:"));
+    let says = format!("This looks like a verdict, and {SUMMARY} has no block with one.");
+    let findings = vec![Finding::error(MALFORMED, says, FORM).at(path, Some(*at))];
+    Some(Unread { findings, security, stops: outcome_named(&told).max(security.then_some(Outcome::HardStop)) })
+}
+
+/// A line that begins with a field's name, as `NAME: VALUE`, out of what quotes it or makes it a row.
+fn field_of(line: &str) -> Option<String> {
+    let bare = line.trim_start_matches(['{', '>', '|', '-', '*', '+', ' ', '\t', '"', '\'', '`', '_']);
+    let field = FIELDS.into_iter().find(|field| begins_with(bare, field))?;
+    let rest = bare.get(field.len()..)?.trim_start_matches(['"', '\'', '`', '*', '_', ' ', '\t']);
+    let value = rest.strip_prefix([':', '=', '|'])?;
+    Some(format!("{field}: {}", value.trim().trim_end_matches('|').trim()))
 }
 
 /// Whether something is left of that kind, wherever the word stands that would tell it.
@@ -73,7 +102,7 @@ fn speaks_of_security(text: &str) -> bool {
 /// The outcome of the first line that tells one, where it is one that stops. A line that lists them names none.
 fn outcome_named(text: &str) -> Option<Outcome> {
     let line = text.lines().find(|line| begins_with(line, "outcome"))?;
-    let lower = line.to_ascii_lowercase();
+    let lower = line.to_ascii_lowercase().replace(['_', ' '], "-");
     let mut named = Outcome::ALL.into_iter().filter(|one| lower.contains(&one.as_str().to_ascii_lowercase()));
     named.next().filter(|one| one.stops() && named.next().is_none())
 }
