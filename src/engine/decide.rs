@@ -33,7 +33,7 @@ use crate::gate::papers::Followed;
 use crate::gate::people::{May, Standing};
 use crate::gate::phase::Outcome as GateOutcome;
 use crate::gate::world::World;
-use crate::gate::{Finding, GateName, Verdict, build, merge, papers, phase, reconcile};
+use crate::gate::{Finding, GateName, Verdict, build, merge, papers, phase, reconcile, review};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::against::things_against;
 use crate::ledger::incident::{self, Breach};
@@ -548,7 +548,7 @@ fn stood_against(draft: &Draft<'_>) -> Vec<Finding> {
         .get(&GateName::Merge)
         .filter(|judged| draft.state.subject.as_ref().is_some_and(|about| *about == judged.about));
     match recorded {
-        Some(judged) if judged.verdict == Verdict::Pass => Vec::new(),
+        Some(judged) if judged.verdict == Verdict::Pass => objected(draft),
         // The evidence may have come after the last look.
         _ => {
             let red = |findings: &[Finding]| -> Vec<Finding> {
@@ -563,6 +563,21 @@ fn stood_against(draft: &Draft<'_>) -> Vec<Finding> {
             }
         }
     }
+}
+
+/// Who had asked for changes before it was merged, while nobody looked. What is said after the merge is nothing that was gone around.
+fn objected(draft: &Draft<'_>) -> Vec<Finding> {
+    let (Some(policy), Some(merged)) = (draft.world.policy(), draft.world.pull.merged_at) else { return Vec::new() };
+    let mut before = draft.world.clone();
+    before.reviews.retain(|review| review.submitted_at.is_some_and(|at| at < merged));
+    let against = review::approvals(policy, &draft.state, &before).against.into_iter();
+    against
+        .map(|one| {
+            let says =
+                format!("Before it was merged, and nobody looked, this was on it: `{}` {}.", one.login, one.says);
+            Finding::error("MRG-02", says, "Read what they named, and what came in.")
+        })
+        .collect()
 }
 
 /// Claims that come with a push or with the pull request being ready.

@@ -157,6 +157,7 @@ impl Game {
                     draft: false,
                     merged: None,
                     merged_by: None,
+                    merged_at: None,
                     author: person("ada"),
                     head: commit("one"),
                     base_ref: "main".to_owned(),

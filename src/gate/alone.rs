@@ -25,9 +25,11 @@ pub const RULES: &[(&str, &str)] = &[
     ("loops_not_dry", "The last push changed nothing but what the gate that failed had asked for."),
     ("critic_open", "A completeness critic misses nothing."),
     ("malformed_gate_record", "What is left undone can be read."),
-    ("residue_concurrency", "No risk of concurrency is left."),
-    ("residue_architecture", "No risk of architecture is left."),
+    ("residue_security", "No finding of security is left, or was."),
+    ("residue_concurrency", "No risk of concurrency is left, or was."),
+    ("residue_architecture", "No risk of architecture is left, or was."),
     ("gate_record_mismatch", "Whoever built it hands it in as done."),
+    ("unread_header", "What its description declares can be read."),
 ];
 
 /// So many gaps are told.
@@ -47,9 +49,28 @@ pub fn unmet(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
     let subject = world.subject.as_ref().filter(|_| merge::autonomy(state, world) == Autonomy::Auto);
     // Who asks for nothing is told so, and gets it.
     let Some(subject) = subject.filter(|_| !policy.merge.require.is_empty()) else { return Vec::new() };
-    let one =
-        [weaker(state, world), unjudged(state, subject), contracts(state, subject), loops(subject), unread(subject)];
-    one.into_iter().flatten().chain(left(subject)).chain(critic(policy, state, world)).collect()
+    let declared = world.pull.header.unread.first().map(|(key, value)| {
+        let says = format!(
+            "What the description declares can't be read (`{}:` {}), so the change does not pass by itself.",
+            key.as_str(),
+            quoted(value)
+        );
+        Finding::warning("unread_header", says, or("Write a word that is known"))
+    });
+    let one = [
+        declared,
+        weaker(state, world),
+        unjudged(state, subject),
+        contracts(state, subject),
+        loops(subject),
+        unread(subject),
+    ];
+    one.into_iter()
+        .flatten()
+        .chain(left(subject))
+        .chain(was_left(state, subject))
+        .chain(critic(policy, state, world))
+        .collect()
 }
 
 fn weaker(state: &State, world: &World) -> Option<Finding> {
@@ -114,16 +135,40 @@ fn left(subject: &Subject) -> impl Iterator<Item = Finding> {
     let read = subject.handed_in.iter().filter_map(|one| Some((one.path.as_str(), one.read.as_ref().ok()?)));
     read.filter(|(_, proposal)| proposal.weighed() != Outcome::Pass || !proposal.residue.is_empty()).map(
         |(path, proposal)| {
-            let kinds = [Kind::Concurrency, Kind::Architecture];
-            let risk = kinds.into_iter().find(|kind| proposal.residue.iter().any(|left| left.kind == *kind));
+            let risk = Kind::ALL.into_iter().find(|kind| proposal.residue.iter().any(|left| left.kind == *kind));
             let (rule, says) = match risk {
-                Some(kind) => (format!("residue_{}", kind.as_str()), format!("a risk of {}", kind.as_str())),
-                None => ("gate_record_mismatch".to_owned(), proposal.outcome.as_str().to_owned()),
+                Some(kind) => (format!("residue_{}", kind.as_str()), format!("leaves {}", risk_of(kind.as_str()))),
+                None => ("gate_record_mismatch".to_owned(), format!("is {}", proposal.outcome.as_str())),
             };
-            let says = format!("The verdict of whoever built it leaves {says}, so the change does not pass by itself.");
+            let says = format!("The verdict of whoever built it {says}, so the change does not pass by itself.");
             Finding::warning(&rule, says, or("Mend it, and hand it in as `PASS` with nothing left")).at(path, None)
         },
     )
+}
+
+/// That it is not left any more is said by whoever left it.
+fn was_left(state: &State, subject: &Subject) -> impl Iterator<Item = Finding> {
+    let proposals = subject.handed_in.iter().filter_map(|one| one.read.as_ref().ok());
+    let now: BTreeSet<String> = proposals
+        .flat_map(|proposal| proposal.residue.iter().map(|left| format!("residue_{}", left.kind.as_str())))
+        .collect();
+    state.against.left.iter().filter(move |rule| !now.contains(*rule)).map(|rule| {
+        let kind = rule.strip_prefix("residue_").unwrap_or(rule);
+        let says = format!(
+            "An earlier verdict of this change left {}, and only whoever built it says that it is not left any more, so the change \
+             does not pass by itself.",
+            risk_of(kind)
+        );
+        let next = "Somebody who may approve, and neither wrote nor pushed to it, looks whether it is mended, and approves it.";
+        Finding::warning(rule, says, next)
+    })
+}
+
+fn risk_of(kind: &str) -> String {
+    match kind == Kind::Security.as_str() {
+        true => "a finding of security".to_owned(),
+        false => format!("a risk of {kind}"),
+    }
 }
 
 fn critic(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {

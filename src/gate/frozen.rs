@@ -79,7 +79,12 @@ pub fn asked(world: &World) -> Option<&str> {
 }
 
 fn told(trips: &[Trip], refreeze: &str, asked: Option<&str>) -> Vec<Finding> {
-    let asks = asked.map(|why| format!(" Its commit asks for that: {}.", quoted(why))).unwrap_or_default();
+    let asks = match asked {
+        Some(why) => format!(" Its commit asks for that: {}.", quoted(why)),
+        None => " Whoever has to change it says why in the commit, `Phasegate-Refreeze: REASON`; without that it counts as a confirmed \
+                 cheat when a gate runs."
+            .to_owned(),
+    };
     let or = format!(
         "or somebody who may approve, and neither wrote nor pushed to it, looks at it and says {refreeze}.{asks}"
     );

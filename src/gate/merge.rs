@@ -54,7 +54,7 @@ pub fn judge(state: &State, world: &World) -> Judgement {
             findings.extend(frozen::reported(state));
             findings.extend(risk::over(state, &policy.commands));
             findings.extend(unread(world.checks_unread, &world.pull.head));
-            findings.extend(weakened(world));
+            findings.extend(weakened(state, policy, world));
             findings.extend(super::weakened::findings(state, world));
             findings.extend(residue::findings(world));
             findings.extend(high_risk(state, policy, world));
@@ -326,7 +326,7 @@ pub(super) fn unread(unread: bool, head: &CommitId) -> Option<Finding> {
 }
 
 /// `self_weakening`: shown, and the reason why a person is asked.
-fn weakened(world: &World) -> Option<Finding> {
+fn weakened(state: &State, policy: &Policy, world: &World) -> Option<Finding> {
     let paths: Vec<&str> = world.self_weakening().into_iter().collect();
     (!paths.is_empty()).then(|| {
         Finding::warning(
@@ -335,7 +335,10 @@ fn weakened(world: &World) -> Option<Finding> {
                 "The change touches what decides its own green: {}. For this content its autonomy is manual.",
                 listed(&paths)
             ),
-            "A person who is neither author nor operator has to approve it.",
+            match review::approvals(policy, state, world).by.values().next() {
+                Some(login) => format!("`{login}` has approved it."),
+                None => "A person who is neither author nor operator has to approve it.".to_owned(),
+            },
         )
         .at(paths[0], None)
     })

@@ -13,7 +13,7 @@ use crate::guard::wave::verdict::{self, Kind, Proposal, Unread};
 pub fn findings(world: &World) -> Vec<Finding> {
     let all = world.subject.iter().flat_map(|subject| &subject.handed_in);
     all.flat_map(|one| match &one.read {
-        Ok(proposal) => held(&one.path, proposal),
+        Ok(proposal) => held(&one.path, proposal, &one.lessons),
         Err(unread) => unknown(&one.path, unread),
     })
     .collect()
@@ -34,7 +34,7 @@ fn warned(finding: &Finding) -> Finding {
     Finding { severity: Severity::Warning, ..finding.clone() }
 }
 
-fn held(path: &str, proposal: &Proposal) -> Vec<Finding> {
+fn held(path: &str, proposal: &Proposal, lessons: &[String]) -> Vec<Finding> {
     let outcome = proposal.outcome.as_str();
     let residue = proposal.residue.iter().map(|left| {
         let found = quoted(&left.says);
@@ -52,10 +52,10 @@ fn held(path: &str, proposal: &Proposal) -> Vec<Finding> {
             Kind::Concurrency | Kind::Architecture => Finding::warning(
                 &format!("residue_{}", left.kind.as_str()),
                 format!("A risk is left that tests do not show ({}, {outcome}): {found}.", left.kind.as_str()),
-                "A person decides whether it may stay: it is asked in an issue.",
+                "A person decides whether it may stay: the issue of its stop asks for that, and what goes in with it is approved.",
             ),
         };
         finding.at(path, Some(left.line))
     });
-    residue.chain(verdict::unescalated(path, proposal, &[])).collect()
+    residue.chain(verdict::unescalated(path, proposal, lessons)).collect()
 }

@@ -181,6 +181,8 @@ pub struct Pull {
     pub merged: Option<CommitId>,
     /// Who merged it, where GitHub tells.
     pub merged_by: Option<Person>,
+    /// When that was, where GitHub tells.
+    pub merged_at: Option<Timestamp>,
     pub author: Person,
     pub head: CommitId,
     pub base_ref: String,
@@ -256,6 +258,8 @@ pub struct Subject {
 pub struct HandedIn {
     pub path: String,
     pub read: Result<verdict::Proposal, verdict::Unread>,
+    /// What the `deltas.md` beside it has, an entry each.
+    pub lessons: Vec<String>,
 }
 
 /// What a commit stops for or reports, in the words of whoever made it.

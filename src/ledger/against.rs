@@ -47,6 +47,10 @@ pub struct Against {
     /// Confirmed cheats. None is ever settled.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub cheats: BTreeSet<Caught>,
+    /// The rules of what a verdict of whoever built it has left undone. That it is not left any more is theirs to say, and somebody
+    /// else's to believe.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub left: BTreeSet<String>,
 }
 
 impl Mark {

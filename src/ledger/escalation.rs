@@ -151,11 +151,21 @@ impl Stop {
         self.by == By::Bot && self.raised.is_none() && self.reason.starts_with(THIRD_APPROACH)
     }
 
+    /// The rules of what it leaves undone, where it is of a verdict.
+    pub fn leaves(&self) -> impl Iterator<Item = &'static str> {
+        const KINDS: [(&str, &str); 3] = [
+            ("security", "residue_security"),
+            ("concurrency", "residue_concurrency"),
+            ("architecture", "residue_architecture"),
+        ];
+        let left = self.reason.split_once(LEAVES).filter(|_| self.raised.is_some()).map_or("", |(_, left)| left);
+        let kinds: BTreeSet<&str> = left.split("; ").filter_map(|one| Some(one.split_once(": ")?.0)).collect();
+        KINDS.into_iter().filter(move |(kind, _)| kinds.contains(kind)).map(|(_, rule)| rule)
+    }
+
     /// Whether it is of a verdict that leaves something of security: that is nobody's to let go.
     pub fn leaves_security(&self) -> bool {
-        let left = self.reason.split_once(LEAVES).map(|(_, left)| left);
-        self.raised.is_some()
-            && left.is_some_and(|left| left.starts_with("security: ") || left.contains("; security: "))
+        self.leaves().any(|rule| rule == "residue_security")
     }
 }
 
@@ -425,13 +435,20 @@ impl State {
     /// third FAIL blocks.
     pub fn third_approaches(&self, findings: &[Finding]) -> BTreeSet<String> {
         let build = GateName::Phase(Phase::Build);
-        let claimed = |one: &&Try| one.gate == build && !matches!(one.how, None | Some(Claim::Preview));
+        // To put back what was frozen is no approach, and what else fails then fails by it: the tripwire counts by itself. Its codes
+        // are words.
+        let tripped =
+            |places: &BTreeSet<String>| places.iter().any(|one| one.starts_with(|c: char| c.is_ascii_lowercase()));
+        let claimed =
+            |one: &&Try| one.gate == build && !matches!(one.how, None | Some(Claim::Preview)) && !tripped(&one.places);
         let before: Vec<&Try> = self.tries.iter().filter(claimed).collect();
         let third = |place: &String| before.iter().filter(|one| one.places.contains(place)).count() >= APPROACHES;
-        // To put back what was frozen is no approach: the tripwire counts by itself. Its codes are words.
-        let tripped = |place: &String| place.starts_with(|c: char| c.is_ascii_lowercase());
-        let places = places(findings).into_iter().filter(|place| !tripped(place) && third(place));
-        places
+        let now = places(findings);
+        if tripped(&now) {
+            return BTreeSet::new();
+        }
+        now.into_iter()
+            .filter(third)
             .map(|place| format!("{THIRD_APPROACH} This is the third approach to the same failure: {place}"))
             .collect()
     }

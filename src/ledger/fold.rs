@@ -428,7 +428,9 @@ impl State {
                 self.raised.extend(raised.iter().map(|raised| raised.key.clone()));
                 let (said, condition) = (*said, *condition);
                 let raised = raised.as_ref().map(|raised| raised.commit.clone());
-                self.stop(Stop { said, condition, raised, ..Stop::new(reason, &record.by) });
+                let stop = Stop { said, condition, raised, ..Stop::new(reason, &record.by) };
+                self.against.left.extend(stop.leaves().map(str::to_owned));
+                self.stop(stop);
             }
             Body::Cheated { reason, raised, .. } => {
                 let content = record.about.as_ref().ok_or(FoldError::NoSubject { seq })?.content.clone();

@@ -130,6 +130,9 @@ pub struct Inherited {
     /// Confirmed cheats.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub cheats: BTreeSet<Caught>,
+    /// What verdicts have left undone.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub left: BTreeSet<String>,
     /// A stage that only a person leaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Blocked>,
@@ -273,6 +276,7 @@ impl Inherited {
                 .filter(|one| one.mark.change != heir.change)
                 .cloned()
                 .collect(),
+            left: earlier.against.left.difference(&heir.against.left).cloned().collect(),
             blocked: blocked(earlier, heir, related),
             stopped: stopped(earlier, heir, related),
             rejections,
@@ -313,6 +317,7 @@ impl Inherited {
             previews: BTreeMap::new(),
             reds_at_pass: BTreeMap::new(),
             cheats: BTreeSet::new(),
+            left: BTreeSet::new(),
             blocked: None,
             stopped: None,
             rejections: Vec::new(),
@@ -336,6 +341,7 @@ impl Inherited {
         raise(&mut self.previews, &later.previews);
         raise(&mut self.reds_at_pass, &later.reds_at_pass);
         self.cheats.extend(later.cheats.iter().cloned());
+        self.left.extend(later.left.iter().cloned());
         self.blocked = later.blocked.clone().or(self.blocked);
         self.stopped = later.stopped.clone().or(self.stopped);
         self.frozen = later.frozen.clone().or(self.frozen);
@@ -518,6 +524,7 @@ impl State {
         raise(&mut self.previews, &taken.previews);
         raise(&mut self.reds_at_pass, &taken.reds_at_pass);
         self.against.cheats.extend(taken.cheats.iter().cloned());
+        self.against.left.extend(taken.left.iter().cloned());
         if let Some(Stopped { stop, at }) = &taken.stopped {
             self.stop(stop.clone().on(taken.from));
             self.against.stops.extend(at);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::gate::world::{HandedIn, Raises};
 use crate::guard::Kind;
 use crate::guard::set::{Added, CONTRACT, kind};
-use crate::guard::wave::verdict::{self, Outcome, Proposal, SUMMARY};
+use crate::guard::wave::verdict::{self, DELTAS, Outcome, Proposal, SUMMARY};
 use crate::ids::{BlobId, CommitId, Digest};
 use crate::ledger::escalation::LEAVES;
 use crate::ledger::record::Raised;
@@ -67,7 +67,10 @@ pub(super) fn beyond(
 
 /// The verdicts that a change brings. A `SUMMARY.md` without one is something else.
 pub(super) fn handed_in(reader: &LocalRepo, head: &CommitId, deltas: &[Delta]) -> Result<Vec<HandedIn>> {
-    let is_one = |delta: &&Delta| delta.new.is_some() && name(&delta.path).rsplit('/').next() == Some(SUMMARY);
+    let is_one = |delta: &&Delta| {
+        let called = name(&delta.path).rsplit('/').next().is_some_and(|called| called.eq_ignore_ascii_case(SUMMARY));
+        delta.new.is_some() && called
+    };
     let mut all = Vec::new();
     for delta in deltas.iter().filter(is_one).take(MOST_HANDED_IN) {
         let bytes = match reader.blob(head, &delta.path) {
@@ -77,10 +80,22 @@ pub(super) fn handed_in(reader: &LocalRepo, head: &CommitId, deltas: &[Delta]) -
         };
         let path = name(&delta.path);
         if let Some(read) = verdict::handed_in(&path, &bytes) {
-            all.push(HandedIn { path, read });
+            let lessons = lessons(reader, head, &path)?;
+            all.push(HandedIn { path, read, lessons });
         }
     }
     Ok(all)
+}
+
+/// The lessons beside a verdict. A file that is not there, or not in its form, has none.
+fn lessons(reader: &LocalRepo, head: &CommitId, summary: &str) -> Result<Vec<String>> {
+    let folder = summary.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+    let path = format!("{folder}{DELTAS}");
+    match reader.blob(head, &RepoPath::from(path.as_str())) {
+        Ok(Some(blob)) => Ok(verdict::lessons(&path, &blob.bytes).unwrap_or_default()),
+        Ok(None) | Err(crate::repo::Error::TooLarge { .. } | crate::repo::Error::NotAFile(_)) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 /// What a verdict stops for. It is asked once, also when it is rebased or moved to another commit.
@@ -98,7 +113,9 @@ pub(super) fn stop(one: &HandedIn, head: &CommitId) -> Option<Raises> {
             // In the verdict's own words: what it comes to is another matter.
             let said = proposal.outcome.as_str();
             let why = match left.is_empty() {
-                true => format!("{said} in {path}: {}", evidence(proposal)),
+                true => {
+                    format!("{said} in {path}, which names nothing that is left; its evidence: {}", evidence(proposal))
+                }
                 false => format!("{said} in {path}{LEAVES}{}", left.join("; ")),
             };
             (outcome, left, why)
@@ -244,7 +261,7 @@ mod tests {
                 "unsafe: PASS in left/SUMMARY.md leaves security: the token is in the log",
                 "PASS in race/SUMMARY.md leaves concurrency: two writers",
                 "RISK-ACCEPTED in risk/SUMMARY.md leaves concurrency: two readers",
-                "ESCALATE in said/SUMMARY.md: it is dark",
+                "ESCALATE in said/SUMMARY.md, which names nothing that is left; its evidence: it is dark",
                 "unsafe: HARD-STOP in torn/SUMMARY.md: the rest of the verdict is not in its form",
                 "unsafe: a verdict that is not in its form, in word/SUMMARY.md leaves security: it speaks of it"
             ]

@@ -333,6 +333,7 @@ impl Pass<'_> {
                 draft: pull.draft,
                 merged,
                 merged_by: pull.merged_by.clone(),
+                merged_at: pull.merged_at,
                 author: pull.user.clone(),
                 head: pull.head.sha.clone(),
                 base_ref: pull.base.r#ref.clone(),

@@ -85,7 +85,7 @@ fn checks(seen: &Seen<'_>) -> String {
         .take(5)
         .collect();
     match red.is_empty() {
-        true => "no check is red on this head".to_owned(),
+        true => "none of the project's checks is red on this head".to_owned(),
         false => format!("red on this head: {}", red.join(", ")),
     }
 }
@@ -134,7 +134,7 @@ mod tests {
                 "2. **Does the spec say what you meant?** Problem: It is dark. Smallest useful version: A lamp.",
                 "3. **Do the scenarios cover what matters?** AC-1: it is lit within 200 ms (verify: cargo test)",
                 "4. **Is the contract the shape to freeze?** dim(level) -> level",
-                "5. **What proves it?** AC-1: tests/lamp.rs, curl · frozen: 1 file, no check is red on this head.",
+                "5. **What proves it?** AC-1: tests/lamp.rs, curl · frozen: 1 file, none of the project's checks is red on this head.",
                 "6. **What is out of scope?** Colours",
                 "7. **Autonomy and risk:** autonomy auto, risk not declared high.",
             ]
@@ -142,7 +142,11 @@ mod tests {
         // Ours are red because nobody has approved it yet.
         let ours = CheckRun { app: game.world.app, ..game.job("phasegate/merge", CI, 1, "failure") };
         game.run(ours);
-        assert!(game.surface().comment.contains("no check is red on this head"), "{}", game.surface().comment);
+        assert!(
+            game.surface().comment.contains("none of the project's checks is red on this head"),
+            "{}",
+            game.surface().comment
+        );
         // Once it is approved, nobody has to be led.
         game.approved_by("mia");
         assert!(!game.surface().comment.contains("the review of the freeze"));

@@ -42,7 +42,7 @@ pub(super) fn words(stop: &Stop) -> Option<Words> {
 const LEFT: Words = Words {
     wrong: "whoever built it leaves a finding of security",
     decide: "how {} goes on with a finding of security that whoever built it has left",
-    go_on: "mend it, take it out of the verdict, and go on: the gate stays against it until then",
+    go_on: "mend it, take it out of the verdict, and go on: the gate stays against it until then, and somebody approves what comes",
     rescope: "leave out what needs it, and take the finding out of the verdict",
     remedy: Remedy::ApproveOverride,
     why: "with the finding mended: security is never waived.",
@@ -75,9 +75,9 @@ fn of(condition: Condition) -> Words {
             why: "as soon as it is there; (B) where nobody knows that it will be.",
         },
         Condition::HealExhausted => Words {
-            wrong: "it was caught passing by a weakened proof once more than may be healed",
+            wrong: "it was caught passing without having earned it once more than may be healed",
             decide: "what becomes of {}, which was caught passing without having earned it more often than may be healed",
-            go_on: "let it be tried once more (nothing is waived: what was changed is put back, and the next one stops it again)",
+            go_on: "let it be tried once more (nothing is waived: it is built honestly, and the next one stops it again)",
             rescope: "change the scope to what can be shown honestly",
             remedy: Remedy::AbandonTask,
             why: "what is not earned in so many tries is better begun anew, by somebody else.",

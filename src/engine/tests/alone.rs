@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use crate::engine::kit::*;
 use crate::flow::Stage;
 use crate::gate::Verdict;
-use crate::gate::world::HandedIn;
+use crate::gate::world::{HandedIn, Raises};
 use crate::guard::wave::verdict::{self, Outcome};
 use crate::guard::weaken::{Found, Weaker, What};
-use crate::ids::Role;
-use crate::ledger::record::Evidence;
+use crate::ids::{Digest, Role};
+use crate::ledger::record::{Evidence, Raised};
 use crate::policy::Autonomy;
 
 /// A green is enough, and a critic is asked for.
@@ -149,7 +149,7 @@ fn handed_in(yaml: &str) -> Vec<HandedIn> {
     let path = "work/SUMMARY.md".to_owned();
     let text = format!("# Lamp\n\n```yaml\ntask: lamp\n{yaml}\nevidence: 4 passed\ndeltas: []\n```\n");
     let read = verdict::handed_in(&path, text.as_bytes()).expect("it has a verdict");
-    vec![HandedIn { path, read }]
+    vec![HandedIn { path, read, lessons: Vec::new() }]
 }
 
 #[test]
@@ -181,11 +181,12 @@ fn a_note_of_security_and_what_tests_do_not_show_are_told() {
     let path = "SUMMARY.md".to_owned();
     let text = "```yaml\ntask: a\noutcome: PASS\nevidence: e\nresidue: []\ndeltas: ['security: it leaks']\n```\n";
     let read = verdict::handed_in(&path, text.as_bytes()).expect("it has a verdict");
-    game.push_with("three", |game| game.subject().handed_in = vec![HandedIn { path, read }]).green();
+    game.push_with("three", |game| game.subject().handed_in = vec![HandedIn { path, read, lessons: Vec::new() }])
+        .green();
     game.may_not_merge(&["unescalated_security_note"]);
     // What can't be read is told, and is nobody's red: any project may have a file of this name.
     let read = verdict::handed_in("SUMMARY.md", b"```yaml\noutcome: PASS\n```\n").expect("it has a verdict");
-    let bent = HandedIn { path: "SUMMARY.md".to_owned(), read };
+    let bent = HandedIn { path: "SUMMARY.md".to_owned(), read, lessons: Vec::new() };
     game.push_with("four", |game| game.subject().handed_in = vec![bent]).green();
     assert!(!game.finding("malformed_gate_record").blocks());
     // But nobody knows what is left, so it does not pass by itself.
@@ -217,6 +218,68 @@ fn what_a_verdict_leaves_is_somebodys_to_approve() {
     game.opened().push_with("two", |game| game.subject().handed_in = done).green().may_merge();
 }
 
+/// Whoever writes it in a table means it, too.
+#[test]
+fn a_verdict_in_no_block_is_told_and_prose_is_let_be() {
+    let read = |text: &str| verdict::handed_in("SUMMARY.md", text.as_bytes()).map(|read| read.unwrap_err());
+    let stops = |text: &str| read(text).and_then(|unread| unread.stops);
+    for text in [
+        "task: a\noutcome: HARD-STOP\nevidence: it leaks\n",
+        "+++\ntask = \"a\"\noutcome = \"HARD-STOP\"\n+++\n",
+        "# Done\n\n> ```yaml\n> task: a\n> outcome: HARD STOP\n> ```\n",
+        "| task | a |\n|---|---|\n| **outcome** | hard_stop |\n",
+        "- **Task:** a\n- **Outcome:** HARD-STOP\n",
+    ] {
+        assert_eq!(stops(text), Some(Outcome::HardStop), "{text}");
+    }
+    let leaves = read("task: a\noutcome: PASS\nresidue:\n  - security: it leaks\n").unwrap();
+    assert!(leaves.security && leaves.stops == Some(Outcome::HardStop));
+    let fine = read("task: a\noutcome: PASS\nevidence: the security review is clean\n").unwrap();
+    assert!(!fine.security && fine.stops.is_none() && fine.findings.len() == 1);
+    for prose in [
+        "# Summary\n\n- [Outcome](outcome.md)\n- [Evidence](evidence.md)\n",
+        "The outcome: nobody was hurt.\n",
+        "# Summary\n\nOutcome: HARD-STOP of the train.\n",
+    ] {
+        assert!(read(prose).is_none(), "{prose}");
+    }
+}
+
+/// Who left it is not who says that it is mended.
+#[test]
+fn what_a_verdict_had_left_is_somebodys_to_believe() {
+    let reason = "unsafe: PASS in work/SUMMARY.md leaves security: the token is in the log; concurrency: two writers";
+    let raises = |game: &Game| {
+        let raised = Raised { commit: game.world.pull.head.clone(), key: Digest::of(reason) };
+        Raises { raised, reason: reason.to_owned() }
+    };
+    let mut game = Game::with(ALONE);
+    game.opened().green().may_merge();
+    game.push_with("two", |game| game.subject().stops = vec![raises(game)]).green();
+    game.may_not_merge(&["MRG-03", "MRG-05"]);
+    game.says("mia", Role::Maintain, "/unblock it will be mended");
+    game.push_with("three", |game| game.subject().handed_in = handed_in("outcome: PASS\nresidue: []")).green();
+    game.may_not_merge(&["MRG-03"]);
+    let told: BTreeSet<String> = game
+        .findings()
+        .iter()
+        .filter(|one| one.says.starts_with("An earlier verdict of this change left"))
+        .map(|one| one.rule.clone())
+        .collect();
+    assert_eq!(told, BTreeSet::from(["residue_concurrency".to_owned(), "residue_security".to_owned()]));
+    game.approved_by("mia").may_merge();
+    game.push("four").green().may_not_merge(&["MRG-03"]);
+}
+
+#[test]
+fn a_lesson_beside_the_verdict_hides_no_finding_of_security() {
+    let mut game = Game::with(ALONE);
+    let mut done = handed_in("outcome: PASS\nresidue: []");
+    done[0].lessons = vec!["security: it leaks".to_owned()];
+    game.opened().push_with("two", |game| game.subject().handed_in = done).green().approved_by("mia");
+    game.may_not_merge(&["unescalated_security_note"]);
+}
+
 #[test]
 fn a_test_that_no_parser_reads_is_a_persons_to_accept() {
     let mut game = Game::with(ALONE);
@@ -235,7 +298,7 @@ fn a_verdict_that_is_not_in_its_form_hides_no_finding_of_security() {
     let bent = |yaml: &str| {
         let text = format!("```yaml\n{yaml}\n```\n");
         let read = verdict::handed_in("SUMMARY.md", text.as_bytes()).expect("it has a verdict");
-        vec![HandedIn { path: "SUMMARY.md".to_owned(), read }]
+        vec![HandedIn { path: "SUMMARY.md".to_owned(), read, lessons: Vec::new() }]
     };
     for loud in [
         "outcome: PASS\nresidue:\n  - security: the token is in the log",

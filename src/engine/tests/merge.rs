@@ -2,7 +2,7 @@
 
 use crate::engine::kit::*;
 use crate::engine::{Happened, decide};
-use crate::gate::world::Law;
+use crate::gate::world::{Law, Review};
 use crate::gate::{Finding, Verdict};
 use crate::ids::Role;
 use crate::ids::{ChangeNumber, Digest};
@@ -349,6 +349,37 @@ fn a_merge_with_the_gate_green_is_no_bypass() {
     let merged = game.now().merged.clone().unwrap();
     assert!(merged.bypassed.is_empty());
     assert!(!game.now().open);
+}
+
+/// The check was green still, because nobody was there to make it red.
+#[test]
+fn a_no_that_nobody_saw_before_the_merge_is_told() {
+    let at = |second: i64| jiff::Timestamp::from_second(second).ok();
+    let bypassed = |asked: i64, merged: i64| {
+        let mut game = Game::merge();
+        game.green().approved_by("mia").may_merge();
+        let review = Review {
+            id: 900,
+            by: person("zoe"),
+            standing: standing(Role::Write),
+            state: "CHANGES_REQUESTED".to_owned(),
+            commit: Some(game.world.pull.head.clone()),
+            submitted_at: at(asked),
+            body: None,
+            says: String::new(),
+        };
+        game.world.reviews.push(review);
+        game.world.pull.merged_at = at(merged);
+        game.merged();
+        let incident = game.now().incidents.len();
+        (game.now().merged.clone().unwrap().bypassed.into_iter().collect::<Vec<_>>().join(" "), incident)
+    };
+    assert_eq!(bypassed(2_000_000_000, 2_000_000_001), ("MRG-02".to_owned(), 1));
+    assert_eq!(
+        bypassed(2_000_000_001, 2_000_000_000),
+        (String::new(), 0),
+        "what is said afterwards was not gone around"
+    );
 }
 
 #[test]
