@@ -70,6 +70,7 @@ impl Change {
                     draft: false,
                     merged: None,
                     merged_by: None,
+                    merged_at: None,
                     author: person("rover", 2),
                     head: commit("none yet")?,
                     base_ref: "main".to_owned(),

@@ -300,7 +300,7 @@ mod tests {
     }
 
     fn digest(record: &Record) -> Digest {
-        Digest::of(&format!("record {}", record.seq))
+        Digest::of(format!("record {}", record.seq))
     }
 
     fn anchor(records: &[Record]) -> Option<Anchor> {
