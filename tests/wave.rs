@@ -421,3 +421,275 @@ fn the_ledger_keeps_its_mode_and_nothing_is_left_beside_it() {
     names.sort();
     assert_eq!(names, [".git", "README.md", "WAVE.md"]);
 }
+
+impl House {
+    /// Merges a branch into main, and has the working copy follow but for the ledger.
+    fn land(&self, branch: &str) {
+        self.merge(branch);
+        self.follow();
+    }
+
+    fn follow(&self) {
+        let head = self.repo.head().unwrap().peel_to_commit().unwrap();
+        self.repo.reset(head.as_object(), git2::ResetType::Mixed, None).unwrap();
+    }
+
+    /// Commits the ledger as it is.
+    fn keep(&self) -> String {
+        self.commit(&self.root(), &[("WAVE.md", &self.ledger())]).to_string()
+    }
+
+    /// Commits that there is no ledger.
+    fn drop_ledger(&self) {
+        let mut index = Repository::open(self.root()).unwrap().index().unwrap();
+        index.remove_path(Path::new("WAVE.md")).unwrap();
+        index.write().unwrap();
+        let _ = std::fs::remove_file(self.root().join("WAVE.md"));
+        self.commit(&self.root(), &[]);
+    }
+
+    fn monitor(&self, base: &str) -> (i32, Vec<String>) {
+        let ended = self.run(&["guard", "check", "--base", base, "--json"]);
+        (ended.code, ended.rules())
+    }
+
+    /// A branch from this revision, with work and a verdict.
+    fn work(&self, task: &str, at: &str, residue: &str) -> PathBuf {
+        let tree = self.worktree(&format!("wave/{task}"), at);
+        self.commit(&tree, &[(&format!("src/{task}.rs"), "fn main() {}\n")]);
+        let (path, deltas) = (format!("tasks/{task}/SUMMARY.md"), format!("tasks/{task}/deltas.md"));
+        self.commit(&tree, &verdict(&path, &summary(task, "PASS", residue), &deltas));
+        tree
+    }
+}
+
+const LEAK: &str = "['security: a token in a log']";
+
+/// Both rows are held, with their echoes, and `dates` leaves a finding of security.
+fn with_a_leak() -> House {
+    let house = House::new();
+    let base = house.head();
+    house.open();
+    for (task, residue) in [("dates", LEAK), ("zones", "[]")] {
+        house.wave(&["echo", task, &base]);
+        house.work(task, &base, residue);
+    }
+    assert_eq!(house.wave(&["done", "dates"]).code, 3);
+    house
+}
+
+#[test]
+fn to_close_a_wave_wipes_nothing() {
+    let house = with_a_leak();
+    assert_eq!(house.wave(&["stop", "zones", "ESCALATE"]).code, 0);
+    let kept = house.keep();
+    house.land("wave/dates");
+    assert_eq!(house.wave(&["verify"]).code, 1);
+    let closed = house.wave(&["close"]);
+    assert!(
+        closed.code == 1 && closed.out.contains("bypassed_gate") && closed.out.contains("--despite"),
+        "{}",
+        closed.out
+    );
+    for reason in ["", " . "] {
+        let closed = house.wave(&["close", "--despite", reason, "--json"]);
+        assert_eq!((closed.code, closed.rules()), (1, vec!["CMD-05".to_owned()]));
+    }
+    assert!(house.root().join("WAVE.md").exists());
+    let closed = house.wave(&["close", "--despite", "The token is a test's.", "--log", "log.md"]);
+    assert_eq!(closed.code, 0, "{}{}", closed.out, closed.err);
+    let log = std::fs::read_to_string(house.root().join("log.md")).unwrap();
+    assert!(log.contains("In it all the same:\n\n- `dates` by `w1`"), "{log}");
+    assert!(log.contains("What stood against it:\n\n- bypassed_gate: `dates` was stopped"), "{log}");
+    assert!(log.ends_with("Closed despite that: `The token is a test's.`\n"), "{log}");
+    // Who looks at the change does not take a word for it.
+    house.drop_ledger();
+    assert_eq!(house.monitor(&kept), (1, vec!["bypassed_gate".to_owned()]));
+    // Nor is there anything to find where nothing of it came in.
+    let house = with_a_leak();
+    house.wave(&["stop", "zones", "ESCALATE"]);
+    let kept = house.keep();
+    let closed = house.wave(&["close", "--despite", "For nothing."]);
+    assert!(closed.code == 0 && !closed.out.contains("despite"), "{}", closed.out);
+    house.drop_ledger();
+    assert_eq!(house.monitor(&kept), (0, Vec::new()));
+}
+
+#[test]
+fn a_ledger_that_is_committed_is_committed_to_its_end() {
+    let house = House::new();
+    let base = house.head();
+    house.open();
+    let kept = house.keep();
+    for task in ["dates", "zones"] {
+        house.wave(&["echo", task, &base]);
+        house.work(task, &base, "[]");
+        assert_eq!(house.wave(&["done", task]).code, 0);
+    }
+    assert_eq!(house.wave(&["merging"]).code, 0);
+    for branch in ["wave/dates", "wave/zones"] {
+        house.land(branch);
+    }
+    let early = house.wave(&["close"]);
+    assert!(early.code == 1 && early.out.contains("Commit it in its last state"), "{}", early.out);
+    house.keep();
+    let closed = house.wave(&["close"]);
+    assert_eq!(closed.code, 0, "{}", closed.out);
+    house.drop_ledger();
+    assert_eq!(house.monitor(&kept), (0, Vec::new()), "it is judged as it was last");
+    assert_eq!(house.monitor(&base), (0, Vec::new()), "also where it was opened in the same change");
+}
+
+#[test]
+fn who_was_not_written_is_told() {
+    let house = House::new();
+    let tasks: Vec<String> = (0..12).map(|nth| format!("t{nth}")).collect();
+    let mut args = vec!["wave".to_owned(), "open".to_owned(), "many".to_owned()];
+    for task in &tasks {
+        args.extend(["--row".to_owned(), task.clone(), format!("w-{task}"), format!("wave/{task}")]);
+    }
+    assert_eq!(house.run(&args.iter().map(String::as_str).collect::<Vec<_>>()).code, 0);
+    let root = house.root();
+    let codes: Vec<i32> = std::thread::scope(|scope| {
+        let stop = |task: &String| {
+            let (root, task) = (root.clone(), task.clone());
+            scope.spawn(move || House::run_in(&root, &["wave", "stop", &task, "ESCALATE"]).code)
+        };
+        let running: Vec<_> = tasks.iter().map(stop).collect();
+        running.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!(codes, [0; 12]);
+    assert_eq!(house.ledger().matches("| stopped ESCALATE |").count(), 12, "{}", house.ledger());
+    // The system lets go of the lock with the process, so what is left of one holds up nobody.
+    assert!(root.join(".git/phasegate-wave.lock").exists());
+    assert_eq!(house.wave(&["close"]).code, 0);
+}
+
+#[test]
+fn to_release_what_was_stopped_lets_nothing_of_it_in() {
+    let house = with_a_leak();
+    let kept = house.keep();
+    house.land("wave/dates");
+    let released = house.wave(&["release", "dates", "--json"]);
+    assert_eq!((released.code, released.rules()), (1, vec!["bypassed_gate".to_owned()]));
+    assert!(
+        house.ledger().contains("| released |") && house.ledger().contains("\nstopped: dates "),
+        "{}",
+        house.ledger()
+    );
+    house.keep();
+    assert_eq!(house.monitor(&kept), (1, vec!["bypassed_gate".to_owned()]));
+    assert_eq!(house.wave(&["verify"]).code, 1);
+    // By hand it is not talked away either.
+    let ledger = house.ledger();
+    let without: String =
+        ledger.lines().filter(|line| !line.starts_with("stopped:")).map(|line| format!("{line}\n")).collect();
+    house.commit(&house.root(), &[("WAVE.md", &without)]);
+    assert_eq!(house.monitor(&kept).1[0], "wave_ledger_malformed");
+    // Taken by somebody else, on a branch of their own, it is worked on anew, and that comes in.
+    let house = with_a_leak();
+    let (kept, base) = (house.keep(), house.repo.revparse_single("HEAD~1").unwrap().id().to_string());
+    assert_eq!(house.wave(&["release", "dates"]).code, 0);
+    let hand = ["take", "dates", "--worker", "w3", "--branch", "wave/dates-2"];
+    assert_eq!(house.wave(&hand).code, 0);
+    let tree = house.worktree("wave/dates-2", &base);
+    assert_eq!(house.wave(&["echo", "dates", &base]).code, 0);
+    house.commit(&tree, &verdict("tasks/dates/SUMMARY.md", &summary("dates", "PASS", "[]"), "tasks/dates/deltas.md"));
+    assert_eq!(house.wave(&["done", "dates"]).code, 0);
+    assert_eq!(house.wave(&["stop", "zones", "ESCALATE"]).code, 0);
+    assert_eq!(house.wave(&["merging"]).code, 0);
+    house.land("wave/dates-2");
+    house.keep();
+    assert_eq!(house.monitor(&kept), (0, Vec::new()));
+    assert_eq!(house.wave(&["close"]).code, 0);
+}
+
+#[test]
+fn what_is_built_on_a_stop_is_not_handed_in() {
+    let house = House::new();
+    let base = house.head();
+    house.open();
+    for task in ["dates", "zones"] {
+        house.wave(&["echo", task, &base]);
+    }
+    house.work("dates", &base, LEAK);
+    house.work("zones", "wave/dates", "[]");
+    assert_eq!(house.wave(&["done", "dates"]).code, 3);
+    let refused = house.wave(&["done", "zones", "--json"]);
+    assert_eq!((refused.code, refused.rules()), (1, vec!["bypassed_gate".to_owned()]));
+    assert!(refused.out.contains("contains the work of the stopped row `dates`"), "{}", refused.out);
+    // Where the other was stopped afterwards.
+    let tip = house.repo.revparse_single("wave/zones").unwrap().id();
+    let ledger = house.ledger();
+    let row = ledger.lines().find(|line| line.starts_with("| zones")).unwrap();
+    let handed_in = format!("| zones | w2 | wave/zones | done {tip} | {base} |");
+    std::fs::write(house.root().join("WAVE.md"), ledger.replace(row, &handed_in)).unwrap();
+    for command in ["verify", "merging", "next"] {
+        let ended = house.wave(&[command]);
+        let said = format!("{}{}", ended.out, ended.err);
+        assert!(ended.code == 1 && said.contains("contains the work of the stopped row `dates`"), "{command}: {said}");
+    }
+}
+
+#[test]
+fn a_row_that_is_renamed_hides_no_merge() {
+    let house = House::new();
+    house.open();
+    house.worktree("empty", "main");
+    house.work("dates", "main~1", "[]");
+    let kept = house.keep();
+    house.land("wave/dates");
+    std::fs::write(house.root().join("WAVE.md"), house.ledger().replace("| wave/dates |", "| empty |")).unwrap();
+    house.keep();
+    let (code, rules) = house.monitor(&kept);
+    assert_eq!(code, 1);
+    for rule in ["wave_ledger_malformed", "bypassed_gate"] {
+        assert!(rules.iter().any(|one| one == rule), "{rules:?}");
+    }
+}
+
+#[test]
+fn more_than_was_handed_in_is_not_made_good() {
+    let house = House::new();
+    let base = house.head();
+    house.open();
+    let mut trees = Vec::new();
+    for task in ["dates", "zones"] {
+        house.wave(&["echo", task, &base]);
+        trees.push(house.work(task, &base, "[]"));
+        assert_eq!(house.wave(&["done", task]).code, 0);
+    }
+    assert_eq!(house.wave(&["merging"]).code, 0);
+    let kept = house.keep();
+    house.commit(&trees[0], &[("src/late.rs", "fn late() {}\n")]);
+    house.land("wave/dates");
+    let again = house.wave(&["done", "dates", "--json"]);
+    assert_eq!((again.code, again.rules()), (1, vec!["bypassed_gate".to_owned()]));
+    assert_eq!(house.monitor(&kept), (1, vec!["bypassed_gate".to_owned()]));
+    // It holds up nobody else.
+    assert_eq!(house.wave(&["next"]).out, "wave/zones\n");
+    house.land("wave/zones");
+    let closed = house.wave(&["close"]);
+    assert!(closed.code == 1 && closed.out.contains("which nobody has handed in"), "{}", closed.out);
+}
+
+#[test]
+fn a_wave_is_opened_and_closed_where_it_is_safe() {
+    let house = House::new();
+    let nobody = house.wave(&["open", "p", "--row", "dates", "-", "wave/dates"]);
+    assert!(nobody.code == 1 && !nobody.out.contains("or `-`"), "{}", nobody.out);
+    let main = house.wave(&["open", "p", "--row", "dates", "w1", "main"]);
+    assert!(main.code == 1 && !main.out.contains("is held until"), "{}", main.out);
+    assert!(!house.root().join("WAVE.md").exists(), "nothing was written");
+    assert_eq!(house.wave(&["open", "p", "--row", "dates", "w1", "wave/dates"]).code, 0);
+    std::fs::create_dir_all(house.root().join("d")).unwrap();
+    let beside = house.wave(&["open", "q", "--file", "d/W.md", "--row", "zones", "w2", "wave/zones"]);
+    assert!(beside.code == 1 && beside.out.contains("one wave is open at a time"), "{}", beside.out);
+    assert!(!house.root().join("d/W.md").exists());
+    assert_eq!(house.wave(&["stop", "dates", "ESCALATE"]).code, 0);
+    for log in ["WAVE.md", "./d/../WAVE.md"] {
+        let closed = house.wave(&["close", "--log", log, "--json"]);
+        assert_eq!((closed.code, closed.rules()), (1, vec!["CMD-05".to_owned()]), "{log}");
+    }
+    assert!(house.ledger().starts_with("wave: p "), "{}", house.ledger());
+}

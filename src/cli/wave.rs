@@ -2,8 +2,8 @@
 
 mod desk;
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -19,8 +19,8 @@ use crate::guard::wave::lease::{Lease, Stop, Term, moment};
 pub(super) use crate::guard::wave::ledger::FILE;
 use crate::guard::wave::life::{self, Hand, Step};
 use crate::guard::wave::verdict::Outcome;
-use crate::guard::wave::verify::Hold;
-use crate::guard::wave::{self, Branch, Facts, Looked, Target, monitor};
+use crate::guard::wave::verify::{Hold, PENDING};
+use crate::guard::wave::{self, Branch, Facts, Ledger, Looked, Target, monitor, stack};
 use crate::ids::CommitId;
 use crate::repo::{LocalRepo, Reader, RepoPath};
 
@@ -99,13 +99,18 @@ enum Command {
     },
     /// Print what became of the wave: what was merged, in which order, at which commits, what was learned
     Digest(Look),
-    /// Print the digest and delete the ledger, once each row is merged or stopped
+    /// Print the digest and delete the ledger, once each row is merged or stopped, and nothing stands against it
+    ///
+    /// A ledger that is committed has to be committed in its last state first.
     Close {
         #[command(flatten)]
         look: Look,
         /// Put the digest at the end of this file too, before the ledger is gone
         #[arg(long, value_name = "FILE")]
         log: Option<PathBuf>,
+        /// Close it although something stands against it; the reason and what stood against it go into the digest
+        #[arg(long, value_name = "REASON")]
+        despite: Option<String>,
     },
 }
 
@@ -223,19 +228,26 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         Command::Merging { place } => {
             let desk = Desk::new(&place.file, &place.into)?;
             desk.step(None, |looked| {
-                let ledger = life::merging(&looked.ledger);
-                let judged = wave::judge(&desk.shown, ledger.clone(), looked.facts.clone(), desk.now);
-                let findings = judged.findings();
-                Ok(if verdict(&findings) == Verdict::Fail { Err(findings) } else { Ok(ledger) })
+                let ledger = life::merging(looked);
+                let facts = Facts::gather(&desk.repo, &ledger, desk.target.clone());
+                let judged = wave::judge(&desk.shown, ledger.clone(), facts, desk.now);
+                let refused = life::against_merging(&judged, desk.now);
+                Ok(if refused { Err(judged.findings()) } else { Ok(ledger) })
             })
         }
         Command::Digest(args) => end(args, None),
-        Command::Close { look, log } => end(look, Some(log.as_deref())),
+        Command::Close { look, log, despite } => {
+            end(look, Some(&Closing { log: log.as_deref(), despite: despite.as_deref() }))
+        }
     }
 }
 
 fn open(args: &Open) -> anyhow::Result<Exit> {
     let desk = Desk::new(&args.place.file, &args.place.into)?;
+    let _alone = desk.alone()?;
+    if let Some(other) = desk.open_wave() {
+        return desk.report(None, vec![life::already_open(&other)]);
+    }
     let base = check::revision(&desk.repo, &args.base)?;
     let hands: Vec<(String, Hand)> = args
         .rows
@@ -256,18 +268,11 @@ fn open(args: &Open) -> anyhow::Result<Exit> {
     let looked = wave::judge(&desk.shown, ledger, facts, desk.now);
     let findings = looked.findings();
     if verdict(&findings) == Verdict::Fail {
-        return desk.report(Some(&looked), findings);
+        // There is no wave whose rows could be shown.
+        return desk.report(None, findings);
     }
-    // Only where nothing is: two who open at once do not write over each other.
-    match std::fs::OpenOptions::new().write(true).create_new(true).open(&desk.file) {
-        Ok(mut file) => {
-            let written = file.write_all(looked.ledger.write().as_bytes());
-            written.with_context(|| format!("can't write {}", desk.shown))?;
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            return desk.report(None, vec![life::already_open(&desk.shown)]);
-        }
-        Err(error) => return Err(error).with_context(|| format!("can't make {}", desk.shown)),
+    if !desk.create(&looked.ledger)? {
+        return desk.report(None, vec![life::already_open(&desk.shown)]);
     }
     desk.report(Some(&looked), findings)
 }
@@ -281,12 +286,19 @@ fn next(args: &Look) -> anyhow::Result<Exit> {
     if desk.json {
         desk.report(Some(&looked), looked.findings())?;
     } else if let Some(row) = looked.next() {
+        let nth = looked.turns.iter().position(|turn| *turn == wave::Turn::Next);
+        let about = looked.found.iter().filter(|one| one.row == nth && one.finding.rule != PENDING);
+        let about: Vec<Finding> = about.map(|one| one.finding.clone()).collect();
+        if !about.is_empty() {
+            out::complain(&check::lines(&about));
+        }
         out::text(&format!("{}\n", out::plain(row.branch.as_str())))?;
     } else {
         let mut why = "Nothing may be merged now.\n".to_owned();
         for (row, turn) in looked.ledger.rows.iter().zip(&looked.turns) {
             let _ = writeln!(why, "  {} {}", row.task, turn.words());
         }
+        why.push_str(&check::lines(&looked.findings()));
         out::complain(&why);
     }
     Ok(Exit::found(looked.next().is_none()))
@@ -311,6 +323,9 @@ fn done(desk: &Desk, looked: &Looked, task: &str) -> anyhow::Result<(Step, Vec<F
     let Some(nth) = looked.ledger.rows.iter().position(|row| row.task.as_str() == task) else {
         bail!("the wave has no task `{task}`")
     };
+    if let Some(refused) = life::came_with_more(looked, nth, task) {
+        return Ok((Err(refused), Vec::new()));
+    }
     let tip = looked.facts.rows.get(nth).and_then(|known| known.tip.clone().ok().flatten());
     let Some(tip) = tip else { bail!("the branch of `{task}` is not here; fetch it") };
     let mut as_if = looked.ledger.clone();
@@ -321,24 +336,43 @@ fn done(desk: &Desk, looked: &Looked, task: &str) -> anyhow::Result<(Step, Vec<F
     let judged = wave::judge(&desk.shown, as_if, facts, desk.now);
     let handed = judged.judged.get(nth).cloned().unwrap_or_default();
     let stops = handed.proposal.as_ref().is_some_and(|proposal| proposal.weighed().stops());
+    let on_stopped = stack::stopped(&judged.found, nth);
+    if !stops && handed.findings.is_empty() && !on_stopped.is_empty() {
+        return Ok((Err(on_stopped), Vec::new()));
+    }
     let step = life::hand_in(&looked.ledger, task, (&tip, judged.facts.rows.get(nth)), &handed, desk.now);
     Ok((step, if stops { handed.findings } else { Vec::new() }))
 }
 
+/// How a wave is to be closed.
+struct Closing<'c> {
+    /// The file that the digest goes into.
+    log: Option<&'c Path>,
+    /// Why it is closed although something stands against it.
+    despite: Option<&'c str>,
+}
+
 /// The digest; with `close` the ledger goes, and the digest into the file that this names.
-fn end(args: &Look, close: Option<Option<&Path>>) -> anyhow::Result<Exit> {
+fn end(args: &Look, close: Option<&Closing<'_>>) -> anyhow::Result<Exit> {
     let desk = Desk::new(&args.file, &args.into)?;
+    let _alone = close.map(|_| desk.alone()).transpose()?;
     let looked = match desk.look(&desk.read()?) {
+        Ok(Looked { ledger, facts, .. }) if close.is_some() => {
+            wave::judge_at(Hold::AsAtMergeBack, &desk.shown, ledger, facts, desk.now)
+        }
         Ok(looked) => looked,
         Err(findings) => return desk.report(None, findings),
     };
-    let open = if close.is_some() { life::open_ends(&looked) } else { Vec::new() };
-    if !open.is_empty() {
-        return desk.report(Some(&looked), open);
+    if let Some(close) = close {
+        let refused = refused(&desk, &looked, close)?;
+        if !refused.is_empty() {
+            return desk.report(Some(&looked), refused);
+        }
     }
-    let digest = Digest::of(&looked);
+    let mut digest = Digest::of(&looked);
+    digest.despite = close.and_then(|close| close.despite).map(str::to_owned).filter(|_| !digest.against.is_empty());
     // The digest is kept and out before the ledger is gone: nothing is lost when the last fails.
-    if let Some(Some(log)) = close {
+    if let Some(log) = close.and_then(|close| close.log) {
         desk::append(log, &digest.text())?;
     }
     if desk.json {
@@ -352,34 +386,126 @@ fn end(args: &Look, close: Option<Option<&Path>>) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// What `phasegate guard check` says of a wave: of the one at the head, and of what became of the one at the base. None:
-/// neither has a ledger.
+/// Why a wave can't be closed now.
+fn refused(desk: &Desk, looked: &Looked, close: &Closing<'_>) -> anyhow::Result<Vec<Finding>> {
+    if let Some(log) = close.log.filter(|log| desk.is_ledger(log)) {
+        return Ok(vec![life::log_is_ledger(&log.display().to_string())]);
+    }
+    if close.despite.is_some_and(|reason| !reason.chars().any(char::is_alphanumeric)) {
+        return Ok(vec![life::no_reason()]);
+    }
+    let mut refused = life::open_ends(looked);
+    if close.despite.is_none() {
+        refused.extend(life::in_the_way(looked));
+    }
+    if !desk.is_committed(&looked.ledger)? {
+        refused.push(life::not_committed());
+    }
+    Ok(refused)
+}
+
+/// What `phasegate guard check` says of a wave: of the one at the head, and of what became of the one at the base. One that is
+/// gone is judged as it was when it was last committed. None: there is no ledger.
 pub(super) fn standing(
     repo: &LocalRepo,
     base: &CommitId,
     head: &CommitId,
     now: Timestamp,
 ) -> anyhow::Result<Option<Vec<Finding>>> {
-    let at = |commit: &CommitId| repo.blob(commit, &RepoPath::from(FILE));
-    let (before, after) = (at(base)?, at(head)?);
-    if before.is_none() && after.is_none() {
-        return Ok(None);
-    }
+    let before = kept(repo, base)?;
+    let since: HashSet<CommitId> = repo.commits_between(base, head, MOST_COMMITS)?.into_iter().collect();
+    let (at, after) = match kept(repo, head)? {
+        Some(after) => (Some(head.clone()), Some(after)),
+        None => match last_kept(repo, &since, head)? {
+            Some((at, last)) => (Some(at), Some(last)),
+            None => (None, None),
+        },
+    };
+    let gone = at.as_ref() != Some(head);
+    let any = before.is_some() || at.is_some();
     // What was no ledger binds nobody.
-    let before = before.and_then(|blob| wave::read(FILE, &blob.bytes).ok());
-    let Some(after) = after else {
-        let Some(before) = before else { return Ok(Some(Vec::new())) };
-        let facts = Facts::gather(repo, &before, Target { name: "HEAD".to_owned(), tip: head.clone() });
-        return Ok(Some(monitor::vanished(FILE, &wave::judge(FILE, before, facts, now))));
+    let before = before.and_then(|bytes| wave::read(FILE, &bytes).ok());
+    let target = || Target { name: "HEAD".to_owned(), tip: head.clone() };
+    let looked = |ledger: Ledger| {
+        let facts = Facts::gather(repo, &ledger, target());
+        wave::judge_at(if gone { Hold::AsAtMergeBack } else { Hold::ByStatus }, FILE, ledger, facts, now)
     };
-    let target = Target { name: "HEAD".to_owned(), tip: head.clone() };
-    let looked = match wave::look(FILE, &after.bytes, repo, target, now) {
-        Ok(looked) => looked,
-        Err(findings) => return Ok(Some(findings)),
+    let last = match after.map(|bytes| wave::read(FILE, &bytes)) {
+        Some(Ok(last)) => Some(last),
+        Some(Err(findings)) if !gone => return Ok(Some(findings)),
+        // It is gone, and was none before: what counts is that at the base.
+        Some(Err(_)) | None => None,
     };
-    let mut findings = monitor::standing(&looked);
-    if let Some(before) = before {
-        findings.extend(monitor::follows(FILE, &before, &looked.ledger));
+    let (judged, last) = match (last, &before) {
+        (Some(last), _) => (looked(last.clone()), last),
+        (None, Some(before)) => (looked(before.clone()), before.clone()),
+        (None, None) => return Ok(any.then(Vec::new)),
+    };
+    let mut findings = if gone { monitor::vanished(FILE, &judged) } else { monitor::standing(&judged) };
+    if let Some(before) = before.filter(|before| *before != last) {
+        let follows = monitor::follows(FILE, &before, &last);
+        let same = before.name == last.name;
+        findings.extend(follows);
+        if same {
+            findings.extend(monitor::let_go(FILE, &looked(before), &last, repo));
+        }
+    }
+    // Nor is anything forgotten that was noted in between.
+    for then in at.map(|at| noted(repo, &since, &at)).transpose()?.unwrap_or_default() {
+        let forgotten = monitor::forgotten(FILE, &then, &last).into_iter().filter(|one| !findings.contains(one));
+        let forgotten: Vec<Finding> = forgotten.filter(|_| then.name == last.name).collect();
+        findings.extend(forgotten);
     }
     Ok(Some(findings))
+}
+
+/// More commits of a change are not looked through for a ledger.
+const MOST_COMMITS: usize = 50_000;
+
+/// The ledger at a commit.
+fn kept(repo: &LocalRepo, at: &CommitId) -> anyhow::Result<Option<Vec<u8>>> {
+    Ok(repo.blob(at, &RepoPath::from(FILE))?.map(|blob| blob.bytes))
+}
+
+/// The last ledger before it was deleted in these commits, and the commit that has it: on the way back from the head, along
+/// those that have none.
+fn last_kept(
+    repo: &LocalRepo,
+    since: &HashSet<CommitId>,
+    head: &CommitId,
+) -> anyhow::Result<Option<(CommitId, Vec<u8>)>> {
+    let mut at = head.clone();
+    'back: while since.contains(&at) {
+        let mut last = None;
+        for parent in Reader::commit(repo, &at)?.parents {
+            if !since.contains(&parent) {
+                continue;
+            }
+            match kept(repo, &parent)? {
+                None => {
+                    at = parent;
+                    continue 'back;
+                }
+                Some(bytes) => last = last.or(Some((parent, bytes))),
+            }
+        }
+        return Ok(last);
+    }
+    Ok(None)
+}
+
+/// The ledgers on the way to a commit, as far as they are some and have notes.
+fn noted(repo: &LocalRepo, since: &HashSet<CommitId>, head: &CommitId) -> anyhow::Result<Vec<Ledger>> {
+    let (mut found, mut before): (Vec<Ledger>, Option<Vec<u8>>) = (Vec::new(), None);
+    let mut at = Some(head.clone()).filter(|at| since.contains(at));
+    while let Some(commit) = at {
+        let bytes = kept(repo, &commit)?;
+        if bytes != before {
+            let read = bytes.as_ref().and_then(|bytes| wave::read(FILE, bytes).ok());
+            found.extend(read.filter(|ledger| !ledger.notes.is_empty()));
+            before = bytes;
+        }
+        at = Reader::commit(repo, &commit)?.parents.into_iter().next().filter(|first| since.contains(first));
+    }
+    Ok(found)
 }

@@ -1,8 +1,10 @@
 //! Where `phasegate wave` works, and how it tells what it found.
 
 use std::fmt::Write as _;
+use std::fs::TryLockError;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
@@ -20,7 +22,11 @@ use crate::guard::wave::life::Step;
 use crate::guard::wave::verdict::Outcome;
 use crate::guard::wave::verify::Found;
 use crate::guard::wave::{self, Echo, Facts, Ledger, Looked, Target, Turn};
-use crate::repo::LocalRepo;
+use crate::repo::{LocalRepo, Reader as _, RepoPath};
+
+/// How long to wait for whoever changes the ledger.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(20);
 
 #[derive(Serialize)]
 struct Report<'r> {
@@ -109,6 +115,7 @@ impl Desk {
         task: Option<&str>,
         step: impl FnOnce(&Looked) -> anyhow::Result<(Step, Vec<Finding>)>,
     ) -> anyhow::Result<Exit> {
+        let _alone = self.alone()?;
         let before = self.read()?;
         let looked = match self.look(&before) {
             Ok(looked) => looked,
@@ -133,13 +140,78 @@ impl Desk {
     /// Whoever reads meanwhile sees the old ledger or the new one, never half of one.
     fn replace(&self, ledger: &Ledger) -> anyhow::Result<()> {
         let what = || format!("can't write {}", self.shown);
-        let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut beside = tempfile::NamedTempFile::new_in(folder).with_context(what)?;
+        let mut beside = tempfile::NamedTempFile::new_in(self.folder()).with_context(what)?;
         beside.write_all(ledger.write().as_bytes()).with_context(what)?;
         let allowed = std::fs::metadata(&self.file).with_context(what)?.permissions();
         beside.as_file().set_permissions(allowed).with_context(what)?;
         beside.persist(&self.file).with_context(what)?;
         Ok(())
+    }
+
+    /// Nobody else changes a ledger of this repository as long as this is held. The system lets go of it when the process ends,
+    /// however that happens.
+    pub(super) fn alone(&self) -> anyhow::Result<std::fs::File> {
+        let path = self.repo.common_folder().join("phasegate-wave.lock");
+        let what = || format!("can't lock {}", out::plain(&path.display().to_string()));
+        let lock = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let lock = lock.with_context(what)?;
+        let begun = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(lock),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < LONGEST_WAIT => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => {
+                    bail!("somebody else is changing {}; nothing was written, say it again", self.shown)
+                }
+                Err(TryLockError::Error(error)) => return Err(error).with_context(what),
+            }
+        }
+    }
+
+    /// Writes a ledger where there is none; false: there is one. Whoever reads meanwhile sees none or all of it.
+    pub(super) fn create(&self, ledger: &Ledger) -> anyhow::Result<bool> {
+        let what = || format!("can't make {}", self.shown);
+        let mut beside = tempfile::Builder::new();
+        // As other files are: what is made for a while is for its owner only.
+        #[cfg(unix)]
+        let beside = beside.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut beside = beside.tempfile_in(self.folder()).with_context(what)?;
+        beside.write_all(ledger.write().as_bytes()).with_context(what)?;
+        match beside.persist_noclobber(&self.file) {
+            Ok(_) => Ok(true),
+            Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error.error).with_context(what),
+        }
+    }
+
+    fn folder(&self) -> &Path {
+        self.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
+    /// The repository's own ledger, where another one is asked for.
+    fn own(&self) -> Option<PathBuf> {
+        Some(self.repo.root()?.join(FILE))
+    }
+
+    /// A wave that is open in the repository beside the file that is asked for.
+    pub(super) fn open_wave(&self) -> Option<String> {
+        let own = self.own().filter(|own| std::fs::symlink_metadata(own).is_ok())?;
+        (!is_same(&own, &self.file)).then(|| FILE.to_owned())
+    }
+
+    /// Whether a file is the ledger.
+    pub(super) fn is_ledger(&self, file: &Path) -> bool {
+        is_same(&self.file, file)
+    }
+
+    /// Whether the repository's own ledger is committed as it is; one that was never committed is nobody's but the keeper's.
+    pub(super) fn is_committed(&self, ledger: &Ledger) -> anyhow::Result<bool> {
+        if !self.own().is_some_and(|own| is_same(&own, &self.file)) {
+            return Ok(true);
+        }
+        let Some(head) = self.repo.revision("HEAD")? else { return Ok(true) };
+        let Some(kept) = self.repo.blob(&head, &RepoPath::from(FILE))? else { return Ok(true) };
+        Ok(wave::read(FILE, &kept.bytes).is_ok_and(|kept| kept.write() == ledger.write()))
     }
 
     /// What was handed in came to a stop.
@@ -183,6 +255,14 @@ impl Desk {
             turn,
         };
         rows.map(one).collect()
+    }
+}
+
+/// Whether two paths are one file, however they are written.
+fn is_same(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
     }
 }
 

@@ -111,9 +111,7 @@ impl Worker {
             return Ok(Self(text.to_owned()));
         }
         let says = format!("The worker is {}, which is no name.", shown(text));
-        let next =
-            "Take letters, digits and `._-@/[]`, a letter or digit first, at most 100; or `-` where nobody holds it.";
-        Err(Wrong::new(says, next))
+        Err(Wrong::new(says, "Take letters, digits and `._-@/[]`, a letter or digit first, at most 100."))
     }
 }
 

@@ -9,6 +9,7 @@ use super::cell::{harmless, shown};
 use super::git::Fork;
 use super::order::Turn;
 use super::verdict::Outcome;
+use super::verify::BYPASSED;
 use crate::ids::CommitId;
 
 /// What became of a row.
@@ -26,6 +27,10 @@ pub struct Line {
     pub outcome: Option<Outcome>,
     pub residue: Vec<String>,
     pub deltas: Vec<String>,
+    /// The target's own commit that brought it.
+    pub came_with: Option<CommitId>,
+    /// The one that took it out again.
+    pub out_with: Option<CommitId>,
     #[serde(flatten)]
     pub turn: Turn,
 }
@@ -38,13 +43,21 @@ pub struct Digest {
     pub target: String,
     /// In the order in which they came in.
     pub merged: Vec<Line>,
+    /// What is in all the same, though it was not let in; in the roster's order.
+    pub past: Vec<Line>,
     /// In the roster's order.
     pub left: Vec<Line>,
+    /// What stood against it at the end.
+    pub against: Vec<String>,
+    /// What is told of it beside.
+    pub told: Vec<String>,
+    /// Why somebody closed it all the same.
+    pub despite: Option<String>,
 }
 
 impl Digest {
     pub fn of(looked: &Looked) -> Self {
-        let (mut merged, mut left) = (Vec::new(), Vec::new());
+        let (mut merged, mut past, mut left) = (Vec::new(), Vec::new(), Vec::new());
         let rows = looked.ledger.rows.iter().zip(&looked.facts.rows).zip(&looked.judged).zip(&looked.turns);
         for (((row, known), judged), turn) in rows {
             let proposal = judged.proposal.as_ref();
@@ -56,6 +69,7 @@ impl Digest {
                     .filter(|one| !judged.lessons.contains(one))
                     .cloned(),
             );
+            let arrival = known.arrived.as_ref().ok().and_then(Option::as_ref);
             let tip = [&known.handed, &known.tip].into_iter().find_map(|tip| tip.clone().ok().flatten());
             let line = Line {
                 task: row.task.to_string(),
@@ -74,11 +88,14 @@ impl Digest {
                     .map(|one| format!("{}: {}", one.kind.as_str(), one.says))
                     .collect(),
                 deltas,
+                came_with: arrival.map(|arrival| arrival.commit.clone()),
+                out_with: arrival.and_then(|arrival| arrival.out.clone()),
                 turn: turn.clone(),
             };
-            match (turn, &known.arrived) {
-                (Turn::Merged { .. }, Ok(Some(arrival))) => merged.push((arrival.nth, line)),
-                _ => left.push(line),
+            match (turn, known.came_in()) {
+                (Turn::Merged { .. }, Some(arrival)) => merged.push((arrival.nth, line)),
+                (_, Some(_)) => past.push(line),
+                (_, None) => left.push(line),
             }
         }
         // Those that came in with one commit stay in the roster's order.
@@ -88,7 +105,22 @@ impl Digest {
             _ => looked.ledger.base.to_string(),
         };
         let merged = merged.into_iter().map(|(_, line)| line).collect();
-        Self { wave: looked.ledger.name.to_string(), base, target: looked.facts.target.name.clone(), merged, left }
+        let said = |against: bool| -> Vec<String> {
+            let found = looked.found.iter().map(|one| &one.finding);
+            let found = found.filter(|one| one.blocks() == against && (against || one.rule == BYPASSED));
+            found.map(|one| format!("{}: {}", one.rule, one.says)).collect()
+        };
+        Self {
+            wave: looked.ledger.name.to_string(),
+            base,
+            target: looked.facts.target.name.clone(),
+            merged,
+            past,
+            left,
+            against: said(true),
+            told: said(false),
+            despite: None,
+        }
     }
 
     /// For people, as Markdown. Nothing of anybody's words is read as markup.
@@ -102,12 +134,25 @@ impl Digest {
         if self.merged.is_empty() {
             text.push_str("Nothing.\n");
         }
-        if !self.left.is_empty() {
-            text.push_str("\nNot merged:\n\n");
-            for line in &self.left {
+        for (what, lines) in [("In it all the same", &self.past), ("Not merged", &self.left)] {
+            if !lines.is_empty() {
+                let _ = writeln!(text, "\n{what}:\n");
+            }
+            for line in lines {
                 let _ = writeln!(text, "- {}", line.text());
                 line.more(&mut text);
             }
+        }
+        for (what, said) in [("What stood against it", &self.against), ("What is told of it", &self.told)] {
+            if !said.is_empty() {
+                let _ = writeln!(text, "\n{what}:\n");
+            }
+            for one in said {
+                let _ = writeln!(text, "- {one}");
+            }
+        }
+        if let Some(despite) = &self.despite {
+            let _ = writeln!(text, "\nClosed despite that: {}", whole(despite));
         }
         text
     }
@@ -119,7 +164,20 @@ impl Line {
         let tip = self.tip.as_ref().map(|tip| format!(" at {}", tip.short())).unwrap_or_default();
         let outcome = self.outcome.map(|outcome| format!(", {}", outcome.as_str())).unwrap_or_default();
         let fork = self.forked_from.as_ref().map(|fork| format!(", forked from {}", fork.short())).unwrap_or_default();
-        format!("{}{by}: {}{tip}{fork}{outcome}; it {}.", shown(&self.task), shown(&self.branch), past(&self.turn))
+        let past = self.past();
+        format!("{}{by}: {}{tip}{fork}{outcome}; it {past}.", shown(&self.task), shown(&self.branch))
+    }
+
+    fn past(&self) -> String {
+        let words = self.turn.words();
+        match (&self.turn, &self.came_with, &self.out_with) {
+            (Turn::Merged { with }, _, _) => format!("came in with {}", with.short()),
+            (_, Some(with), None) => format!("{words}; it came in with {}", with.short()),
+            (_, Some(with), Some(out)) => {
+                format!("{words}; it came in with {}, and {} took it out again", with.short(), out.short())
+            }
+            _ => words,
+        }
     }
 
     fn more(&self, text: &mut String) {
@@ -129,13 +187,6 @@ impl Line {
         for delta in &self.deltas {
             let _ = writeln!(text, "   - delta: {}", whole(delta));
         }
-    }
-}
-
-fn past(turn: &Turn) -> String {
-    match turn {
-        Turn::Merged { with } => format!("came in with {}", with.short()),
-        other => other.words(),
     }
 }
 

@@ -6,14 +6,18 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use super::cell::{Branch, Digits};
 use super::lease::Lease;
-use super::ledger::{FILE, Ledger, Row};
+use super::ledger::{FILE, Ledger, NoteKind, Row};
 use super::verdict::{Committed, DELTAS, Filed, SUMMARY};
-use crate::ids::CommitId;
-use crate::repo::{Error, LocalRepo, Reader as _, RepoPath, Result};
+use super::way::{Way, Work};
+use crate::ids::{CommitId, Digest};
+use crate::repo::{Delta, Error, LocalRepo, Reader as _, RepoPath, Result};
+
+pub use super::way::Arrival;
 
 /// A fact, or why it is not known.
 pub type Known<T> = std::result::Result<T, String>;
@@ -25,6 +29,9 @@ pub trait Git {
 
     /// The tip of a branch: of this repository, else of `origin`.
     fn branch(&self, name: &Branch) -> Result<Option<CommitId>>;
+
+    /// The tip of a branch at `origin`, as it was fetched last.
+    fn at_origin(&self, name: &Branch) -> Result<Option<CommitId>>;
 
     /// Where a branch left the base.
     fn fork(&self, base: &CommitId, tip: &CommitId) -> Result<Fork>;
@@ -40,6 +47,12 @@ pub trait Git {
 
     /// The paths that are plain text and differ between two commits.
     fn changed(&self, from: &CommitId, to: &CommitId) -> Result<Vec<String>>;
+
+    /// All that differs between two commits.
+    fn deltas(&self, from: &CommitId, to: &CommitId) -> Result<Vec<Delta>>;
+
+    /// The same for the same lines taken out and put in; none where nobody can tell.
+    fn patch(&self, from: &CommitId, to: &CommitId) -> Result<Option<Digest>>;
 
     /// A plain file; none where there is none, or a link or folder stands there.
     fn file(&self, at: &CommitId, path: &str) -> Result<Option<Vec<u8>>>;
@@ -72,14 +85,6 @@ impl Target {
     }
 }
 
-/// With which commit a branch came into the target.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Arrival {
-    /// Counted from the oldest of the target's own commits that was looked at.
-    pub nth: usize,
-    pub commit: CommitId,
-}
-
 /// What git says of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowFacts {
@@ -89,12 +94,29 @@ pub struct RowFacts {
     pub handed: Known<Option<CommitId>>,
     /// Where the branch left the base; where it is gone, what was handed in. None: neither is there.
     pub fork: Known<Option<Fork>>,
-    /// How it came into the target; none: it has not, or has nothing of its own. Asked of all rows that are not released.
+    /// How it came into the target; none: it has not, or has nothing of its own. Of a row that was stopped, a part of it too.
     pub arrived: Known<Option<Arrival>>,
+    /// What stands on it where a fast-forward brought it: whether that came with it can't be told. Asked of rows that are done.
+    pub followed: Known<Option<CommitId>>,
+    /// Where `origin` is, with commits that were not handed in. Asked of rows that are done.
+    pub ahead: Known<Option<CommitId>>,
+    /// What it has of others that is not in the target. Asked of rows that are done and not in it either.
+    pub stack: Stack,
     /// The files of its verdict. Asked of rows that are done or stopped.
     pub filed: Known<Filed>,
     /// What was handed in has another ledger than the commit at which it left the target. Asked of rows that are done.
     pub wrote_ledger: Known<bool>,
+}
+
+/// What a row's work is built on, beside the base.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stack {
+    /// The rows whose work it has as a whole.
+    pub rows: Vec<usize>,
+    /// The rows that were stopped, and of whose own commits it has some.
+    pub parts: Vec<usize>,
+    /// The notes of the ledger whose work was stopped.
+    pub notes: Vec<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,12 +128,11 @@ pub struct Facts {
     pub based: Known<bool>,
     /// One for each row, in the roster's order.
     pub rows: Vec<RowFacts>,
+    /// One for each note: how work that was stopped came in all the same.
+    pub noted: Vec<Known<Option<Arrival>>>,
 }
 
-/// More commits since the base are not looked at.
-const MOST_COMMITS: usize = 50_000;
-
-fn told<T>(result: Result<T>) -> Known<T> {
+pub(super) fn told<T>(result: Result<T>) -> Known<T> {
     result.map_err(|error| error.to_string())
 }
 
@@ -124,13 +145,18 @@ impl Facts {
             Some(id) => told(git.is_ancestor(id, &target.tip)),
             None => Err("the base is not known".to_owned()),
         };
-        let arrivals = match &id {
-            Some(base) if ledger.rows.iter().any(may_not_be_in) => arrivals(git, base, &target.tip),
-            Some(_) => Ok(HashMap::new()),
+        let way = match &id {
+            Some(base) => Way::of(git, base, &target.tip),
             None => Err("the base is not known".to_owned()),
         };
-        let rows = ledger.rows.iter().map(|row| of_row(git, row, id.as_ref(), &target, &arrivals)).collect();
-        Self { base, target, based, rows }
+        let mut rows: Vec<RowFacts> =
+            ledger.rows.iter().map(|row| of_row(git, row, id.as_ref(), &target, way.as_ref())).collect();
+        let noted = match (&way, &id) {
+            (Ok(way), Some(base)) => Piles { git, base, way, known: HashMap::new() }.look(ledger, &mut rows),
+            (Err(why), _) => ledger.notes.iter().map(|_| Err(why.clone())).collect(),
+            (Ok(_), None) => Vec::new(),
+        };
+        Self { base, target, based, rows, noted }
     }
 }
 
@@ -139,18 +165,30 @@ fn is_settled(row: &Row) -> bool {
     matches!(row.lease, Lease::Done(_) | Lease::Stopped(_))
 }
 
-/// Whether it matters that its branch is in the target. About one that is released somebody has decided.
-fn may_not_be_in(row: &Row) -> bool {
-    row.lease != Lease::Released
+impl RowFacts {
+    /// What counts: what was handed in, wherever the branch is now; else where it is.
+    pub fn subject(&self) -> Option<&CommitId> {
+        [&self.handed, &self.tip].into_iter().find_map(|one| one.as_ref().ok()?.as_ref())
+    }
+
+    /// How it came into the target, unless its content was taken out again.
+    pub fn came_in(&self) -> Option<&Arrival> {
+        self.arrived.as_ref().ok()?.as_ref().filter(|arrival| arrival.stays())
+    }
 }
 
-fn of_row(git: &dyn Git, row: &Row, base: Option<&CommitId>, target: &Target, arrivals: &Known<Arrivals>) -> RowFacts {
+fn of_row(
+    git: &dyn Git,
+    row: &Row,
+    base: Option<&CommitId>,
+    target: &Target,
+    way: std::result::Result<&Way<'_>, &String>,
+) -> RowFacts {
     let tip = told(git.branch(&row.branch));
     let handed = match &row.lease {
         Lease::Done(digits) => told(git.commit(digits)),
         _ => Ok(None),
     };
-    // What was handed in is what counts, wherever the branch is now.
     let subject = handed.clone().ok().flatten().or_else(|| tip.clone().ok().flatten());
     let forked = tip.clone().map(|tip| tip.or_else(|| handed.clone().ok().flatten()));
     let fork = forked.and_then(|tip| match (base, tip) {
@@ -159,17 +197,127 @@ fn of_row(git: &dyn Git, row: &Row, base: Option<&CommitId>, target: &Target, ar
         (_, None) => Ok(None),
     });
     let (mut arrived, mut filed) = (Ok(None), Ok(Filed::default()));
-    if let Some(subject) = subject.as_ref().filter(|_| may_not_be_in(row) && base.is_some()) {
-        arrived = arrivals.as_ref().map(|arrivals| arrivals.get(subject).cloned()).map_err(Clone::clone);
+    if let Some(subject) = subject.as_ref().filter(|_| base.is_some()) {
+        arrived = way.map_err(Clone::clone).and_then(|way| way.arrival(subject));
     }
     if let (true, Some(base), Some(subject)) = (is_settled(row), base, &subject) {
         filed = told(files(git, row, base, subject));
     }
-    let wrote_ledger = match (&row.lease, &handed) {
-        (Lease::Done(_), Ok(Some(handed))) => told(wrote_ledger(git, &target.tip, handed)),
-        _ => Ok(false),
-    };
-    RowFacts { tip, handed, fork, arrived, filed, wrote_ledger }
+    let (mut wrote, mut ahead) = (Ok(false), Ok(None));
+    if let (Lease::Done(_), Ok(Some(handed))) = (&row.lease, &handed) {
+        wrote = told(wrote_ledger(git, &target.tip, handed));
+        ahead = told(is_ahead(git, &row.branch, handed));
+    }
+    let (followed, stack) = (Ok(None), Stack::default());
+    RowFacts { tip, handed, fork, arrived, followed, ahead, stack, filed, wrote_ledger: wrote }
+}
+
+/// Where `origin` has a branch, if there is something there that was not handed in.
+fn is_ahead(git: &dyn Git, branch: &Branch, handed: &CommitId) -> Result<Option<CommitId>> {
+    let Some(there) = git.at_origin(branch)? else { return Ok(None) };
+    Ok(if git.is_ancestor(&there, handed)? { None } else { Some(there) })
+}
+
+/// What each row's work has in it.
+struct Piles<'g> {
+    git: &'g dyn Git,
+    base: &'g CommitId,
+    way: &'g Way<'g>,
+    known: HashMap<CommitId, Known<Rc<Work>>>,
+}
+
+impl Piles<'_> {
+    fn work(&mut self, tip: &CommitId) -> Known<Rc<Work>> {
+        let (git, base) = (self.git, self.base);
+        self.known.entry(tip.clone()).or_insert_with(|| Work::of(git, base, tip).map(Rc::new)).clone()
+    }
+
+    /// Adds what only all of the rows together tell, and says how the work of the notes came in.
+    fn look(&mut self, ledger: &Ledger, rows: &mut [RowFacts]) -> Vec<Known<Option<Arrival>>> {
+        let noted: Vec<Known<Option<CommitId>>> = ledger
+            .notes
+            .iter()
+            .map(|note| match note.kind {
+                NoteKind::Stopped => told(self.git.commit(&note.commit)),
+                NoteKind::Early => Ok(None),
+            })
+            .collect();
+        let stopped = |row: &Row| matches!(row.lease, Lease::Stopped(_));
+        let asks = ledger.rows.iter().any(stopped) || noted.iter().any(|commit| *commit != Ok(None));
+        let forward = |known: &RowFacts| known.came_in().is_some_and(Arrival::is_forward);
+        // What some row has handed in, and came in with that, is that row's.
+        let mut others: HashSet<CommitId> = HashSet::new();
+        if asks || rows.iter().any(forward) {
+            let done = ledger.rows.iter().zip(rows.iter()).filter(|(row, _)| matches!(row.lease, Lease::Done(_)));
+            others = self.way.behind(done.filter_map(|(_, known)| known.subject()));
+        }
+        let subjects: Vec<Option<CommitId>> = rows.iter().map(|known| known.subject().cloned()).collect();
+        for (nth, row) in ledger.rows.iter().enumerate() {
+            let Some(subject) = subjects.get(nth).and_then(Option::as_ref) else { continue };
+            let stack = match (&row.lease, rows.get(nth).map(|known| &known.arrived)) {
+                (Lease::Done(_), Some(Ok(None))) => self.stack(ledger, (nth, subject), &subjects, &noted),
+                _ => Stack::default(),
+            };
+            let Some(known) = rows.get_mut(nth) else { continue };
+            known.stack = stack;
+            if stopped(row) && known.arrived == Ok(None) {
+                known.arrived = self.work(subject).and_then(|work| self.way.part(&work, &others));
+            }
+            if let (Lease::Done(_), Ok(Some(arrival))) = (&row.lease, &known.arrived) {
+                known.followed = self.way.followed(arrival, &others);
+            }
+        }
+        let came = |commit: Known<Option<CommitId>>| match commit? {
+            Some(commit) => self.noted(&commit, &others),
+            None => Ok(None),
+        };
+        noted.into_iter().map(came).collect()
+    }
+
+    fn noted(&mut self, commit: &CommitId, others: &HashSet<CommitId>) -> Known<Option<Arrival>> {
+        match self.way.arrival(commit)? {
+            Some(arrival) => Ok(Some(arrival)),
+            None => {
+                let work = self.work(commit)?;
+                self.way.part(&work, others)
+            }
+        }
+    }
+
+    fn stack(
+        &mut self,
+        ledger: &Ledger,
+        (nth, subject): (usize, &CommitId),
+        subjects: &[Option<CommitId>],
+        noted: &[Known<Option<CommitId>>],
+    ) -> Stack {
+        // What can't be told here is told of the branch itself: where it forked, and whether it is merged.
+        let Ok(mine) = self.work(subject) else { return Stack::default() };
+        let mut stack = Stack::default();
+        let not_in = |way: &Way<'_>, commit: &CommitId| mine.all.contains(commit) && !way.has(commit);
+        for (other, row) in ledger.rows.iter().enumerate().filter(|(other, _)| *other != nth) {
+            let Some(theirs) = subjects.get(other).and_then(Option::as_ref) else { continue };
+            if row.lease == Lease::Released {
+                continue;
+            }
+            if not_in(self.way, theirs) {
+                stack.rows.push(other);
+            } else if matches!(row.lease, Lease::Stopped(_))
+                && let Ok(work) = self.work(theirs)
+                && !work.all.contains(subject)
+                && work.own.iter().any(|commit| not_in(self.way, commit))
+            {
+                stack.parts.push(other);
+            }
+        }
+        let here = |commit: &Known<Option<CommitId>>| match commit {
+            Ok(Some(commit)) => not_in(self.way, commit),
+            _ => false,
+        };
+        let old = noted.iter().enumerate().filter(|(_, commit)| here(commit));
+        stack.notes = old.map(|(nth, _)| nth).collect();
+        stack
+    }
 }
 
 /// Whether a branch itself has changed the ledger. What it took in with the target is not its own.
@@ -179,38 +327,6 @@ fn wrote_ledger(git: &dyn Git, target: &CommitId, tip: &CommitId) -> Result<bool
         // It has no one commit at which it left; where it forked from is refused for that, or proved by the base.
         Fork::Nowhere | Fork::Several => Ok(false),
     }
-}
-
-/// How each commit since the base came into the target.
-type Arrivals = HashMap<CommitId, Arrival>;
-
-/// Goes along the target's own commits, oldest first: what each of them brings is what is behind it and was not there before.
-/// Each commit is looked at once, however many rows ask for theirs.
-fn arrivals(git: &dyn Git, base: &CommitId, tip: &CommitId) -> Known<Arrivals> {
-    let since = told(git.since(base, tip, MOST_COMMITS + 1))?;
-    if since.len() > MOST_COMMITS {
-        return Err(format!("there are more than {MOST_COMMITS} commits since the base"));
-    }
-    let mut parents: HashMap<CommitId, Vec<CommitId>> = HashMap::new();
-    for commit in since {
-        let of = told(git.parents(&commit))?;
-        parents.insert(commit, of);
-    }
-    let own = std::iter::successors(parents.contains_key(tip).then_some(tip), |commit| {
-        parents.get(*commit).and_then(|parents| parents.first()).filter(|first| parents.contains_key(*first))
-    });
-    let mut own: Vec<&CommitId> = own.collect();
-    own.reverse();
-    let mut arrivals = Arrivals::new();
-    for (nth, step) in own.into_iter().enumerate() {
-        let mut open = vec![step];
-        while let Some(commit) = open.pop() {
-            let Some(before) = parents.get(commit).filter(|_| !arrivals.contains_key(commit)) else { continue };
-            arrivals.insert(commit.clone(), Arrival { nth, commit: step.clone() });
-            open.extend(before);
-        }
-    }
-    Ok(arrivals)
 }
 
 /// The verdict's files that a branch itself has written: in a folder that is called like the task, else the only ones.
@@ -255,6 +371,10 @@ impl Git for LocalRepo {
         Ok(None)
     }
 
+    fn at_origin(&self, name: &Branch) -> Result<Option<CommitId>> {
+        self.resolve(&format!("refs/remotes/origin/{name}"))
+    }
+
     fn fork(&self, base: &CommitId, tip: &CommitId) -> Result<Fork> {
         match self.merge_base(base, tip) {
             Ok(Some(at)) => Ok(Fork::At(at)),
@@ -283,6 +403,14 @@ impl Git for LocalRepo {
             .filter(|delta| delta.new.is_some())
             .filter_map(|delta| delta.path.as_str().map(str::to_owned))
             .collect())
+    }
+
+    fn deltas(&self, from: &CommitId, to: &CommitId) -> Result<Vec<Delta>> {
+        self.diff(from, to)
+    }
+
+    fn patch(&self, from: &CommitId, to: &CommitId) -> Result<Option<Digest>> {
+        self.patch_id(from, to)
     }
 
     fn file(&self, at: &CommitId, path: &str) -> Result<Option<Vec<u8>>> {

@@ -11,6 +11,9 @@
 //! | dates | worker-1 | wave/dates | 2h since 2026-03-01T10:00:00Z | 0123456789abcdef0123456789abcdef01234567 |
 //! ```
 //!
+//! Between the base and the roster stand the notes, if there are any: `stopped: dates 0123abc` for work that was stopped, which
+//! nobody makes good by giving its task to another, and `early: dates 0123abc` for what came in while the wave was live.
+//!
 //! Spacing, line ends, a byte order mark, the alignment of the table and letter case have no meaning. Everything else has:
 //! a line that is not of the template is refused, because a ledger that two people read in two ways proves nothing.
 
@@ -27,6 +30,7 @@ use serde::Serialize;
 use super::cell::{Branch, Digits, Echo, TaskId, WaveName, Worker};
 use super::lease::Lease;
 use crate::finding::Finding;
+use crate::ids::CommitId;
 
 pub use read::read;
 
@@ -38,6 +42,8 @@ pub const FILE: &str = "WAVE.md";
 pub const LARGEST: usize = 256 * 1024;
 /// A roster has no more rows.
 pub const MOST_ROWS: usize = 200;
+/// Nor are there more notes.
+pub const MOST_NOTES: usize = 400;
 /// More problems than these are counted, not told.
 pub const MOST_PROBLEMS: usize = 50;
 
@@ -62,6 +68,44 @@ impl Status {
     }
 }
 
+/// What a note remembers of a task that its row does not show any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteKind {
+    /// Its work at this commit was stopped, or refused and released: nothing of that comes in, whoever has the task now.
+    Stopped,
+    /// It came in with this commit while the wave was live.
+    Early,
+}
+
+impl NoteKind {
+    pub const ALL: [Self; 2] = [Self::Stopped, Self::Early];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::Early => "early",
+        }
+    }
+}
+
+/// A line between the base and the roster: `stopped: dates 0123abc`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Note {
+    pub kind: NoteKind,
+    pub task: TaskId,
+    pub commit: Digits,
+    /// Where it stands in the file.
+    pub line: u32,
+}
+
+impl Note {
+    /// Whether both remember the same.
+    pub fn is(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.task == other.task && self.commit.agree(&other.commit)
+    }
+}
+
 /// A row of the roster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
@@ -83,6 +127,8 @@ pub struct Ledger {
     pub base: Digits,
     /// Where `base:` stands in the file.
     pub base_line: u32,
+    /// What is to be remembered of tasks, whatever becomes of their rows.
+    pub notes: Vec<Note>,
     /// In the order of the merge-back.
     pub rows: Vec<Row>,
 }
@@ -96,14 +142,22 @@ impl Ledger {
         self.rows.iter_mut().find(|row| row.task.as_str() == task)
     }
 
+    /// Remembers something of a task, once.
+    pub(super) fn note(&mut self, kind: NoteKind, task: &str, commit: &CommitId) {
+        let Some(task) = self.row(task).map(|row| row.task.clone()) else { return };
+        let note = Note { kind, task, commit: Digits::from(commit), line: 0 };
+        if !self.notes.iter().any(|other| other.is(&note)) {
+            self.notes.push(note);
+        }
+    }
+
     /// The file. Reading it gives the same ledger.
     pub fn write(&self) -> String {
-        let mut text = format!(
-            "wave: {} status: {}\nbase: {}\n\n### Roster\n\n| task | worker | branch | lease | fork-base |\n|---|---|---|---|---|\n",
-            self.name,
-            self.status.as_str(),
-            self.base
-        );
+        let mut text = format!("wave: {} status: {}\nbase: {}\n", self.name, self.status.as_str(), self.base);
+        for Note { kind, task, commit, .. } in &self.notes {
+            let _ = writeln!(text, "{}: {task} {commit}", kind.as_str());
+        }
+        text.push_str("\n### Roster\n\n| task | worker | branch | lease | fork-base |\n|---|---|---|---|---|\n");
         for Row { task, worker, branch, lease, fork_base, .. } in &self.rows {
             let worker = worker.as_ref().map_or("-", Worker::as_str);
             let _ = writeln!(text, "| {task} | {worker} | {branch} | {lease} | {fork_base} |");
@@ -120,6 +174,7 @@ pub enum Field {
     Wave,
     Status,
     Base,
+    Note,
     Roster,
     Row,
     Task,

@@ -12,7 +12,7 @@ use super::Looked;
 use super::cell::{Branch, Digits, Echo, TaskId, WaveName, Worker, Wrong, shown};
 use super::git::{Arrival, RowFacts};
 use super::lease::{Lease, State, Stop, Term};
-use super::ledger::{FILE, Ledger, Row, Status};
+use super::ledger::{FILE, Ledger, NoteKind, Row, Status};
 use super::verdict::Judged;
 use super::verify::{BYPASSED, UNVERIFIED};
 use crate::finding::Finding;
@@ -50,7 +50,7 @@ pub fn open(name: &str, base: &CommitId, hands: &[(String, Hand)], now: Timestam
     let name = WaveName::parse(name).map_err(|wrong| problems.push(argument(wrong))).ok();
     let rows: Vec<Row> = hands.iter().filter_map(|(task, hand)| row(task, hand, now, &mut problems)).collect();
     let Some(name) = name.filter(|_| problems.is_empty()) else { return Err(problems) };
-    let ledger = Ledger { name, status: Status::Live, base: Digits::from(base), base_line: 2, rows };
+    let ledger = Ledger { name, status: Status::Live, base: Digits::from(base), base_line: 2, notes: Vec::new(), rows };
     readable(&ledger)
 }
 
@@ -125,33 +125,72 @@ pub fn take(ledger: &Ledger, task: &str, hand: &Hand, base: &CommitId, tip: Opti
     })
 }
 
-/// Nobody holds it any more. What is in the target can't be released; of what was stopped and came in a person has decided.
+/// Nobody holds it any more. What is in the target can't be released; of what was stopped a person has decided. What was
+/// stopped or refused is remembered, so that the task may be worked on anew, and that work does not come in.
 pub fn release(looked: &Looked, task: &str) -> Step {
-    let mut rows = looked.ledger.rows.iter().zip(&looked.facts.rows).filter(|(row, _)| row.task.as_str() == task);
-    let undecided = rows.next().filter(|(row, _)| !matches!(row.lease, Lease::Stopped(_) | Lease::Done(_)));
-    if let Some(arrival) = undecided.and_then(|(_, known)| came_in(known)) {
+    let nth = looked.ledger.rows.iter().position(|row| row.task.as_str() == task);
+    let row = nth.and_then(|nth| looked.ledger.rows.get(nth).zip(looked.facts.rows.get(nth)));
+    let claimed = |row: &Row| !matches!(row.lease, Lease::Stopped(_) | Lease::Done(_) | Lease::Released);
+    if let Some(arrival) = row.filter(|(row, _)| claimed(row)).and_then(|(_, known)| known.came_in()) {
         return Err(past_the_check(task, arrival));
     }
-    let turn = looked.ledger.rows.iter().zip(&looked.turns).find(|(row, _)| row.task.as_str() == task);
-    if let Some((_, turn @ super::Turn::Merged { .. })) = turn {
+    if let Some(turn @ super::Turn::Merged { .. }) = nth.and_then(|nth| looked.turns.get(nth)) {
         return Err(not_now(format!("{} is {}.", shown(task), turn.words()), "Revert it first, if it is not to stay."));
     }
-    with(&looked.ledger, task, |row| {
+    let judged = nth.and_then(|nth| looked.judged.get(nth));
+    let refused = row.is_some_and(|(row, _)| match row.lease {
+        Lease::Stopped(_) => true,
+        Lease::Done(_) => !judged.is_some_and(passes),
+        _ => false,
+    });
+    let mut after = with(&looked.ledger, task, |row| {
         row.lease = Lease::Released;
         row.fork_base = Echo::Pending { pool: matches!(row.fork_base, Echo::Synced(_) | Echo::Pending { pool: true }) };
         Ok(())
-    })
+    })?;
+    if let Some(work) = nth.filter(|_| refused).and_then(|nth| work(looked, nth)) {
+        after.note(NoteKind::Stopped, task, &work);
+    }
+    readable(&after)
 }
 
-fn came_in(known: &RowFacts) -> Option<&Arrival> {
-    known.arrived.as_ref().ok()?.as_ref()
+fn passes(judged: &Judged) -> bool {
+    let weighed = judged.proposal.as_ref().map(super::verdict::Proposal::weighed);
+    weighed.is_some_and(|outcome| !outcome.stops()) && judged.findings.is_empty()
+}
+
+/// Where a row's work is; none: there is none beside the base.
+fn work(looked: &Looked, nth: usize) -> Option<CommitId> {
+    let base = looked.facts.base.as_ref().ok()?.as_ref();
+    looked.facts.rows.get(nth)?.subject().filter(|subject| Some(*subject) != base).cloned()
 }
 
 fn past_the_check(task: &str, arrival: &Arrival) -> Vec<Finding> {
     let says =
         format!("The branch of {} came in with {} before it was handed in.", shown(task), arrival.commit.short());
-    let next = "Look at what was merged, and revert it; or stop it (`phasegate wave stop TASK ESCALATE`), and let a person decide.";
+    let next = "Look at what was merged, and revert it; or stop it (`phasegate wave stop TASK ESCALATE`), and the others go on until a person decides.";
     vec![Finding::error(BYPASSED, says, next)]
+}
+
+/// What came in with a row that is done, and was not handed in, is not made good by handing in more.
+pub fn came_with_more(looked: &Looked, nth: usize, task: &str) -> Option<Vec<Finding>> {
+    let row = looked.ledger.rows.get(nth).filter(|row| matches!(row.lease, Lease::Done(_)));
+    let arrival = row.and(looked.facts.rows.get(nth)).and_then(RowFacts::came_in)?;
+    arrival.more.as_ref().map(|more| after_the_check(task, more, arrival))
+}
+
+fn after_the_check(task: &str, tip: &CommitId, arrival: &Arrival) -> Vec<Finding> {
+    let with = arrival.commit.short();
+    let says = format!("Of {}, {} came in with {with}, and was not handed in.", shown(task), tip.short());
+    let next = "Look at the commits that came after what was handed in, and revert them or let a person decide: what is in can't be handed in afterwards.";
+    vec![Finding::error(BYPASSED, says, next)]
+}
+
+fn taken_out(task: &str, arrival: &Arrival) -> Vec<Finding> {
+    let out = arrival.out.as_ref().map(CommitId::short).unwrap_or_default();
+    let says = format!("{} came in with {}, and {out} took it out again.", shown(task), arrival.commit.short());
+    let next = "To merge it again brings nothing: put the work on a new branch from the base, with new commits.";
+    vec![Finding::error(NOT_NOW, says, next)]
 }
 
 /// A worker pastes where its worktree stands.
@@ -171,9 +210,16 @@ pub fn hand_in(
     judged: &Judged,
     now: Timestamp,
 ) -> Step {
-    with(ledger, task, |row| {
-        if let Some(arrival) = known.and_then(came_in).filter(|_| !matches!(row.lease, Lease::Done(_))) {
-            return Err(past_the_check(task, arrival));
+    let mut stopped = false;
+    let mut after = with(ledger, task, |row| {
+        let arrival = known.and_then(|known| known.arrived.as_ref().ok()?.as_ref());
+        match (arrival, &row.lease) {
+            (Some(arrival), _) if !arrival.stays() => return Err(taken_out(task, arrival)),
+            // Once more, and nothing is new.
+            (Some(_), Lease::Done(before)) if before.begin(tip) => {}
+            (Some(arrival), Lease::Done(_)) => return Err(after_the_check(task, tip, arrival)),
+            (Some(arrival), _) => return Err(past_the_check(task, arrival)),
+            (None, _) => {}
         }
         let state = row.lease.state(now);
         if state == State::Ready {
@@ -185,14 +231,21 @@ pub fn hand_in(
         }
         let weighed = judged.proposal.as_ref().map(super::verdict::Proposal::weighed);
         match weighed.and_then(Stop::of) {
-            Some(stop) => row.lease = Lease::Stopped(stop),
+            Some(stop) => {
+                row.lease = Lease::Stopped(stop);
+                stopped = true;
+            }
             None if judged.findings.is_empty() && judged.proposal.is_some() => {
                 row.lease = Lease::Done(Digits::from(tip))
             }
             None => return Err(judged.findings.clone()),
         }
         Ok(())
-    })
+    })?;
+    if stopped {
+        after.note(NoteKind::Stopped, task, tip);
+    }
+    readable(&after)
 }
 
 /// Stopping is never refused, but for what is merged already.
@@ -201,16 +254,42 @@ pub fn stop(looked: &Looked, task: &str, stop: Stop) -> Step {
     if let Some((_, turn @ super::Turn::Merged { .. })) = turn {
         return Err(not_now(format!("{} is {}.", shown(task), turn.words()), "Revert it first, then stop it."));
     }
-    with(&looked.ledger, task, |row| {
+    let mut after = with(&looked.ledger, task, |row| {
         row.lease = Lease::Stopped(stop);
         Ok(())
-    })
+    })?;
+    let nth = looked.ledger.rows.iter().position(|row| row.task.as_str() == task);
+    if let Some(work) = nth.and_then(|nth| work(looked, nth)) {
+        after.note(NoteKind::Stopped, task, &work);
+    }
+    readable(&after)
 }
 
-/// The wave as it is once branches are merged back. Whether it may be is for [`super::judge`] to say of that.
-#[must_use]
-pub fn merging(ledger: &Ledger) -> Ledger {
-    Ledger { status: Status::Merging, ..ledger.clone() }
+/// The wave as it is once branches are merged back. What came in before is remembered. Whether it may be is for
+/// [`super::judge`] to say of that, and [`against_merging`].
+pub fn merging(looked: &Looked) -> Ledger {
+    let mut after = Ledger { status: Status::Merging, ..looked.ledger.clone() };
+    let live = looked.ledger.status == Status::Live;
+    for (row, known) in looked.ledger.rows.iter().zip(&looked.facts.rows).filter(|_| live) {
+        if let Some(arrival) = known.came_in().filter(|_| matches!(row.lease, Lease::Done(_))) {
+            after.note(NoteKind::Early, row.task.as_str(), &arrival.commit);
+        }
+    }
+    after
+}
+
+/// Whether the merge-back can't begin: something stands against all of the wave, or against a row that is still to be merged.
+/// What is merged, and what was stopped, holds up nobody else.
+pub fn against_merging(judged: &Looked, now: Timestamp) -> bool {
+    let waits = |nth: usize| {
+        let row = judged.ledger.rows.get(nth).zip(judged.facts.rows.get(nth));
+        row.is_some_and(|(row, known)| match row.lease.state(now) {
+            State::Held => true,
+            State::Done => known.came_in().is_none(),
+            State::Ready | State::Stopped => false,
+        })
+    };
+    judged.found.iter().any(|one| one.finding.blocks() && one.row.is_none_or(waits))
 }
 
 /// What keeps a wave from being closed: rows that are neither merged nor stopped.
@@ -222,4 +301,34 @@ pub fn open_ends(looked: &Looked) -> Vec<Finding> {
             .at(FILE, Some(row.line))
     })
     .collect()
+}
+
+/// What keeps a wave from being closed by anybody but a person who says why: all that stands against it.
+pub fn in_the_way(looked: &Looked) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = looked.findings().into_iter().filter(Finding::blocks).collect();
+    if !findings.is_empty() {
+        let says = format!("The wave can't be closed while this stands against it ({}).", findings.len());
+        let next = "Mend it. Where it is to stay as it is, a person decides: `phasegate wave close --despite REASON`.";
+        findings.push(Finding::error(NOT_NOW, says, next));
+    }
+    findings
+}
+
+/// The last state of a ledger that is committed is what others find once it is gone.
+pub fn not_committed() -> Finding {
+    let says = format!("`{FILE}` at `HEAD` is not as it is here.");
+    let next = "Commit it in its last state, then close the wave, and commit that too: `phasegate guard check` judges the deletion by the last ledger that was committed.";
+    Finding::error(NOT_NOW, says, next).at(FILE, None)
+}
+
+/// A digest in the ledger would go with it.
+pub fn log_is_ledger(log: &str) -> Finding {
+    let says = format!("The log is the ledger itself, {}, which is deleted.", shown(log));
+    Finding::error(ARGUMENTS, says, "Name another file: `--log FILE`.")
+}
+
+/// Nobody can tell later why.
+pub fn no_reason() -> Finding {
+    let says = "`--despite` has no reason.";
+    Finding::error(ARGUMENTS, says, "Say why the wave is closed all the same: the reason goes into the digest.")
 }

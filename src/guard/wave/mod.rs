@@ -1,7 +1,7 @@
 //! Waves: several workers at once, each on a branch of its own, forked from one base and merged back one after the other.
 //!
 //! The ledger ([`ledger`], `WAVE.md`) says who holds which task. [`verify`] holds it against git ([`git`]), [`verdict`]
-//! reads what the workers hand in, [`order`] says whose turn it is, [`life`] opens, moves and closes it, [`monitor`] looks at
+//! reads what the workers hand in, [`stack`] what they built it on, [`order`] says whose turn it is, [`life`] opens, moves and closes it, [`monitor`] looks at
 //! it on every check. All but [`git`] is pure: the clock and the facts are given.
 //!
 //! What it promises:
@@ -13,6 +13,8 @@
 //!   of it is merged;
 //! - **a lease ends**: at most seven days, so that no dead worker holds a task for ever, and what it left is not taken for
 //!   sound;
+//! - **what was stopped stays stopped**: neither deleting the ledger, nor giving the task to another, nor another row that was
+//!   built on it lets it in;
 //! - **a worker proposes**: its verdict is read from its own commits and records nothing.
 
 pub mod cell;
@@ -23,19 +25,21 @@ pub mod ledger;
 pub mod life;
 pub mod monitor;
 pub mod order;
+pub mod stack;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 pub mod verdict;
 pub mod verify;
+mod way;
 
 use jiff::Timestamp;
 
 pub use cell::{Branch, Digits, Echo, TaskId, WaveName, Worker};
 pub use git::{Facts, Git, Target};
 pub use lease::{Lease, State, Term};
-pub use ledger::{FILE, Ledger, Row, Status};
+pub use ledger::{FILE, Ledger, Note, NoteKind, Row, Status};
 pub use order::Turn;
 
 use crate::finding::Finding;
@@ -91,6 +95,7 @@ pub fn judge_at(hold: verify::Hold, path: &str, ledger: Ledger, facts: Facts, no
         judged.push(proposal);
         found.extend(findings.into_iter().map(|finding| Found { row: Some(nth), finding }));
     }
+    found.extend(stack::findings(hold, path, (&ledger, &facts, &judged), now));
     let turns = order::turns(&ledger, &facts, &judged, &found, now);
     Looked { ledger, facts, judged, found, turns }
 }
@@ -125,8 +130,8 @@ fn handed_in(path: &str, row: &Row, known: &git::RowFacts) -> (Judged, Vec<Findi
     let task = shown(row.task.as_str());
     let weighed = judged.proposal.as_ref().map(verdict::Proposal::weighed);
     let stops = weighed.filter(|outcome| outcome.stops());
-    match (&known.arrived, stops) {
-        (Ok(Some(arrival)), stops) if stops.is_some() || !findings.is_empty() => {
+    match (known.came_in(), stops) {
+        (Some(arrival), stops) if stops.is_some() || !findings.is_empty() => {
             let comes_to =
                 stops.map_or_else(|| "is refused".to_owned(), |outcome| format!("comes to {}", outcome.as_str()));
             let says = format!("{task} came in with {}, and its verdict {comes_to}.", arrival.commit.short());

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::cell::TaskId;
-use super::git::{Arrival, Facts};
+use super::git::{Arrival, Facts, RowFacts};
 use super::lease::{Lease, State};
 use super::ledger::{Ledger, Row, Status};
 use super::verdict::{Judged, Outcome};
@@ -74,7 +74,7 @@ pub fn turns(ledger: &Ledger, facts: &Facts, judged: &[Judged], found: &[Found],
     let mut first: Option<TaskId> = None;
     for (nth, row) in ledger.rows.iter().enumerate() {
         let against = |one: &Found| one.finding.blocks() && one.row.is_none_or(|other| other == nth);
-        let arrived = facts.rows.get(nth).and_then(|known| known.arrived.as_ref().ok()).and_then(Option::as_ref);
+        let arrived = facts.rows.get(nth).and_then(RowFacts::came_in);
         let refused = found.iter().any(against);
         let turn = match (turn(row, judged.get(nth), arrived, refused, now), &first) {
             (Turn::Next, _) if ledger.status == Status::Live => Turn::Early,

@@ -560,7 +560,8 @@ fn the_digest_has_what_was_merged_in_the_order_in_which_it_came() {
         "## Wave parsers\n\nbase: {}\n\nMerged into `main`, in this order:\n\n\
          1. `b` by `w2`: `wave/b` at {}, forked from {base}, RISK-ACCEPTED; it came in with {}.\n   - residue: `concurrency: two 'writers' <b>`\n   - delta: `one`\n\
          2. `a` by `w1`: `wave/a` at {}, forked from {base}, PASS; it came in with {}.\n   - delta: `one`\n\nNot merged:\n\n\
-         - `c` by `w3`: `wave/c` at {}, forked from {base}, HARD-STOP; it is stopped (HARD-STOP): a person has to decide.\n   - residue: `security: a token`\n   - delta: `one`\n",
+         - `c` by `w3`: `wave/c` at {}, forked from {base}, HARD-STOP; it is stopped (HARD-STOP): a person has to decide.\n   - residue: `security: a token`\n   - delta: `one`\n\n\
+         What is told of it:\n\n- bypassed_gate: `b` came in before `a`, which the roster has first.\n",
         house.base,
         b.short(),
         second.short(),
@@ -575,6 +576,107 @@ fn the_digest_has_what_was_merged_in_the_order_in_which_it_came() {
         [house.base.as_str(), house.base.as_str()]
     );
     assert_eq!(digest.merged.iter().map(|line| line.task.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+}
+
+#[test]
+fn the_digest_never_says_not_merged_of_what_is_in() {
+    let house = House::new();
+    let a = house.yard.work_with("a", "wave/a", &house.base, "HARD-STOP", "['security: a token']");
+    house.yard.work_with("b", "wave/b", &house.base, "HARD-STOP", "[]");
+    let merged = house.merge(&[&a]);
+    let rows = [["a", "w1", "wave/a", "stopped HARD-STOP", "-"], ["b", "w2", "wave/b", "stopped HARD-STOP", "pending"]];
+    let looked = house.look("merging", &rows);
+    let mut digest = super::digest::Digest::of(&looked);
+    digest.despite = Some("We live\nwith it.".to_owned());
+    let text = digest.text();
+    let (past, left) = text.split_once("\nNot merged:\n").unwrap();
+    let came = format!("is stopped (HARD-STOP): a person has to decide; it came in with {}.", merged.short());
+    assert!(past.contains("In it all the same:\n\n- `a` by `w1`") && past.contains(&came), "{past}");
+    assert!(left.contains("- `b` by `w2`") && !left.contains("- `a` by"), "{left}");
+    let against = left.split_once("What stood against it:\n\n").unwrap().1;
+    assert!(against.starts_with("- bypassed_gate: `a` was stopped, and its branch"), "{against}");
+    assert!(text.ends_with("\nClosed despite that: `We live with it.`\n"), "{text}");
+    // Nor of a row that nobody holds any more.
+    let released = house.look("merging", &[["a", "-", "wave/a", "released", "pending"]]);
+    let digest = super::digest::Digest::of(&released);
+    assert_eq!((digest.past.len(), digest.left.len(), digest.against.len()), (1, 0, 0));
+}
+
+#[test]
+fn what_was_stopped_and_released_does_not_come_in() {
+    let house = House::new();
+    let a = house.yard.work_with("a", "wave/a", &house.base, "HARD-STOP", "['security: a token in a log']");
+    let b = house.yard.work("b", "wave/b", &house.base);
+    let held = house.look("merging", &[["a", "w1", "wave/a", HELD, house.base.as_str()]]);
+    let as_if = house.look("merging", &[["a", "w1", "wave/a", &done(&a), house.base.as_str()]]);
+    let handed = super::life::hand_in(&held.ledger, "a", (&a, as_if.facts.rows.first()), &as_if.judged[0], now());
+    let stopped = house.yard.look(&handed.unwrap().write()).unwrap();
+    let released = super::life::release(&stopped, "a").unwrap();
+    let text = released.write();
+    assert!(text.contains(&format!("\nstopped: a {a}\n")), "{text}");
+    // Somebody else works on it, and that comes in.
+    assert_eq!(all(&house.yard.look(&text).unwrap()), Vec::<String>::new());
+    let again = text.replace("wave/a | released | pending", &format!("wave/b | {} | {}", done(&b), house.base));
+    let again = again.replace("| a |", "| b |").replace("stopped: a", "stopped: b");
+    house.merge(&[&b]);
+    assert_eq!(all(&house.yard.look(&again).unwrap()), Vec::<String>::new());
+    // What was stopped does not.
+    let merged = house.merge(&[&a]);
+    let looked = house.yard.look(&text).unwrap();
+    assert_eq!(
+        all(&looked),
+        [format!(
+            "bypassed_gate error WAVE.md:3 Work of `a` that was stopped ({}) is in `main` since {}.",
+            a.short(),
+            merged.short()
+        )]
+    );
+    // Nor when its branch is gone, or its task is another's.
+    house.yard.drop_branch("wave/a");
+    assert_eq!(all(&house.yard.look(&text).unwrap()).len(), 1);
+    // The row itself tells it as long as it is stopped.
+    house.yard.point("wave/a", &a);
+    assert_eq!(all(&house.yard.look(&stopped.ledger.write()).unwrap()).len(), 1);
+    // A dead worker's task was not stopped, and what was refused was.
+    house.yard.point("main", &house.base);
+    let dead = house.look("live", &[["a", "w1", "wave/a", DEAD, "pending"]]);
+    assert!(super::life::release(&dead, "a").unwrap().notes.is_empty());
+    let refused = house.look("merging", &[["a", "w1", "wave/a", &done(&a), house.base.as_str()]]);
+    assert_eq!(super::life::release(&refused, "a").unwrap().notes.len(), 1);
+    let passes = house.look("merging", &[["b", "w1", "wave/b", &done(&b), house.base.as_str()]]);
+    assert!(super::life::release(&passes, "b").unwrap().notes.is_empty());
+}
+
+#[test]
+fn what_came_in_while_the_wave_was_live_stays_told() {
+    let house = House::new();
+    let a = house.yard.work("a", "wave/a", &house.base);
+    let merged = house.merge(&[&a]);
+    let looked = house.look("live", &[["a", "w1", "wave/a", &done(&a), house.base.as_str()]]);
+    let text = super::life::merging(&looked).write();
+    assert!(text.contains(&format!("\nearly: a {merged}\n")), "{text}");
+    let looked = house.yard.look(&text).unwrap();
+    let says = format!("`a` came in with {} while the wave was live.", merged.short());
+    assert_eq!(all(&looked), [format!("bypassed_gate warning WAVE.md:3 {says}")]);
+    assert_eq!(super::digest::Digest::of(&looked).told, [format!("bypassed_gate: {says}")]);
+    // Once it merges, nothing more is early.
+    assert_eq!(super::life::merging(&looked).notes.len(), 1);
+}
+
+#[test]
+fn merge_back_begins_although_something_stands_against_what_is_over() {
+    let house = House::new();
+    let a = house.yard.work("a", "wave/a", &house.base);
+    let b = house.yard.work("b", "wave/b", &house.base);
+    house.merge(&[&a]);
+    let begins = |lease: &str| {
+        let rows = [["a", "w1", "wave/a", lease, "pending"], ["b", "w2", "wave/b", &done(&b), house.base.as_str()]];
+        let looked = house.look("merging", &rows);
+        (!super::life::against_merging(&looked, now()), looked.next().map(|row| row.task.to_string()))
+    };
+    assert_eq!(begins(HELD), (false, None), "somebody works on it still");
+    assert_eq!(begins("stopped ESCALATE"), (true, Some("b".to_owned())), "a person has to decide");
+    assert_eq!(begins(DEAD), (true, Some("b".to_owned())));
 }
 
 #[test]

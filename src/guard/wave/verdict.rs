@@ -244,6 +244,10 @@ fn told_apart(path: &str, proposal: &Proposal, lessons: &[String], file: Option<
         let says = format!("{with} tells of lessons, and {without} of none.");
         findings
             .push(Finding::error(MISMATCH, says, "Write the same lessons into both.").at(path, Some(proposal.line)));
+    } else if file.is_some() && words(&proposal.deltas) != words(lessons) {
+        let says = format!("{SUMMARY} and {DELTAS} tell of different lessons.");
+        let next = "Write the same lessons into both, in the same words; their order does not matter.";
+        findings.push(Finding::error(MISMATCH, says, next).at(path, Some(proposal.line)));
     }
     findings.extend(unescalated(path, proposal, lessons));
     findings
@@ -259,9 +263,38 @@ pub fn unescalated(path: &str, proposal: &Proposal, lessons: &[String]) -> Optio
     (proposal.outcome != Outcome::HardStop).then_some(finding)
 }
 
-/// `security: …` and `[security] …`.
+/// The words of some lessons, whatever their order and what stands between them.
+fn words(lessons: &[String]) -> Vec<String> {
+    let of = |lesson: &String| lesson.to_lowercase();
+    let mut words: Vec<String> = lessons
+        .iter()
+        .map(of)
+        .flat_map(|lesson| {
+            let words = lesson.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+            words.map(str::to_owned).collect::<Vec<_>>()
+        })
+        .collect();
+    words.sort_unstable();
+    words
+}
+
+/// `security: …`, `security - …`, `SEC: …` and `[security] …` in front; `[security]` and `(security)` anywhere.
 fn is_security(lesson: &str) -> bool {
-    let bare = lesson.trim_start_matches(['[', '(', '*', '_', '`', ' ']);
-    let Some((start, rest)) = bare.split_at_checked("security".len()) else { return false };
-    start.eq_ignore_ascii_case("security") && rest.trim_start_matches(['*', '_', '`', ' ']).starts_with([':', ']', ')'])
+    let lower = lesson.to_lowercase();
+    let letters = ['*', '_', '`', ' '];
+    let marked = lower.match_indices("security").any(|(at, word)| {
+        let before = lower.get(..at).unwrap_or_default().trim_end_matches(letters);
+        let behind = lower.get(at + word.len()..).unwrap_or_default().trim_start_matches(letters);
+        (before.ends_with('[') && behind.starts_with(']')) || (before.ends_with('(') && behind.starts_with(')'))
+    });
+    let bare = lower.trim_start_matches(['[', '(', '*', '_', '`', ' ']);
+    marked || ["security", "sec"].iter().filter_map(|word| bare.strip_prefix(word)).any(in_front)
+}
+
+/// Whether what stands behind a word makes a mark of it. A hyphen within a word, as in `security-relevant`, does not.
+fn in_front(behind: &str) -> bool {
+    let rest = behind.trim_start_matches(['*', '_', '`', ' ']);
+    let spaced = rest.len() != behind.len();
+    let hyphen = |rest: &str| spaced || !rest.starts_with(char::is_alphanumeric);
+    rest.starts_with([':', ']', ')', '–', '—']) || rest.strip_prefix('-').is_some_and(hyphen)
 }

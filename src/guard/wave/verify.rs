@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::cell::{Digits, Echo, shown};
-use super::git::{Facts, Fork, RowFacts};
+use super::git::{Arrival, Facts, Fork, RowFacts};
 use super::lease::{LONGEST_LEASE, Lease, State};
-use super::ledger::{FILE, Ledger, MALFORMED, Row, Status};
+use super::ledger::{FILE, Ledger, MALFORMED, NoteKind, Row, Status};
 use super::verdict::MISMATCH;
 use crate::finding::Finding;
 use crate::ids::CommitId;
@@ -27,6 +27,9 @@ pub const UNVERIFIED: &str = "unverified_fork_base";
 pub const PENDING: &str = "fork_base_pending";
 /// Something came in that nobody had let in.
 pub const BYPASSED: &str = "bypassed_gate";
+
+const UNDO: &str = "Look at what was merged, and revert it: once its content is out again, nothing is told of it. Where it is to stay, a person \
+                    decides, and closes the wave with `--despite REASON`. A branch without work of its own goes back to the base.";
 
 /// How far a worker's clock may be ahead of this one.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
@@ -58,6 +61,7 @@ pub fn verify(hold: Hold, path: &str, ledger: &Ledger, facts: &Facts, now: Times
         }
     }
     check.one_at_a_time();
+    check.remembered();
     check.found
 }
 
@@ -244,12 +248,16 @@ impl Check<'_> {
         self.error(at, UNVERIFIED, says, next);
     }
 
-    /// What was handed in is still what the branch has, or is in the target already.
+    /// What was handed in is still what the branch has, or is in the target already; and nothing else came in with it.
     fn handed_in(&mut self, at: (usize, &Row), tip: &Digits, known: &RowFacts) {
         let (branch, tip) = (shown(at.1.branch.as_str()), shown(tip.as_str()));
         if let Err(why) = &known.arrived {
             let says = format!("Whether {branch} is merged can't be told: {why}.");
             self.error(at, MISMATCH, says, "Put right what keeps git from telling, and verify again.");
+        }
+        let arrival = known.arrived.as_ref().ok().and_then(Option::as_ref);
+        if let Some(arrival) = arrival {
+            self.as_handed_in(at, arrival, known);
         }
         match (&known.handed, &known.tip) {
             (Err(why), _) | (_, Err(why)) => {
@@ -261,16 +269,66 @@ impl Check<'_> {
                     format!("What was handed in, {tip}, is no commit of this repository, or the beginning of several.");
                 self.error(at, MISMATCH, says, "Write all 40 digits of the branch's tip, and fetch it.");
             }
+            // It is told what came in.
+            (Ok(Some(_)), Ok(Some(now))) if arrival.is_some_and(|one| one.more.as_ref() == Some(now)) => {}
             (Ok(Some(handed)), Ok(Some(now))) if handed != now => {
                 let says = format!("{branch} was handed in at {tip} and is at {} now.", shown(now.as_str()));
-                self.error(
-                    at,
-                    MISMATCH,
-                    says,
-                    "Look at what came after, and hand it in again; or put the branch back.",
-                );
+                let next = match arrival {
+                    None => "Look at what came after, and hand it in again; or put the branch back.",
+                    Some(_) => {
+                        "What was handed in is merged: leave what came after to another task, and put the branch back."
+                    }
+                };
+                self.error(at, MISMATCH, says, next);
             }
             _ => {}
+        }
+        let ahead = match &known.ahead {
+            Ok(None) => return,
+            _ if arrival.is_some() => return,
+            Ok(Some(there)) => format!(
+                "{branch} is at {} at `origin`, with commits that were not handed in; here it is at {tip}.",
+                there.short()
+            ),
+            Err(why) => format!("Whether {branch} is the same at `origin` can't be told: {why}."),
+        };
+        let next = "Merge what was handed in, and not what is at `origin`; or fetch that, and hand it in again.";
+        self.find(Some(at.0), at.1.line, Finding::warning(MISMATCH, ahead, next));
+    }
+
+    /// A row that is done came in: whether with what was handed in, and with nothing else.
+    fn as_handed_in(&mut self, at: (usize, &Row), arrival: &Arrival, known: &RowFacts) {
+        let (task, with) = (shown(at.1.task.as_str()), arrival.commit.short());
+        if let Some(out) = &arrival.out {
+            let says = format!("{task} came in with {with}, and {} took it out again.", out.short());
+            let next =
+                "To merge it again brings nothing. Release it, and take it with a new branch; or revert the revert.";
+            self.error(at, MISMATCH, says, next);
+            return;
+        }
+        if let Some(more) = &arrival.more {
+            let says = format!(
+                "{task} was handed in at {}, and {with} merged {}, which nobody has handed in.",
+                arrival.what.short(),
+                more.short()
+            );
+            let next = "Look at the commits between the two, and revert the merge or let a person decide.";
+            self.error(at, BYPASSED, says, next);
+        }
+        match &known.followed {
+            Ok(None) => {}
+            Ok(Some(next)) => {
+                let says = format!(
+                    "{task} came in by a fast-forward, and {} stands on it: whether that is its branch's can't be told.",
+                    next.short()
+                );
+                let next = "Look at that commit. Merge with `git merge --no-ff`, and git shows what came in.";
+                self.find(Some(at.0), at.1.line, Finding::warning(BYPASSED, says, next));
+            }
+            Err(why) => {
+                let says = format!("What came in with {task} can't be told: {why}.");
+                self.error(at, BYPASSED, says, "Put right what keeps git from telling, and verify again.");
+            }
         }
     }
 
@@ -296,17 +354,56 @@ impl Check<'_> {
             let says = format!("Whether anything of {} was merged can't be told: {why}.", shown(at.1.task.as_str()));
             self.error(at, BYPASSED, says, "Put right what keeps git from telling, and verify again.");
         }
-        if let (Ok(Some(arrival)), Ok(Some(tip))) = (&known.arrived, &known.tip) {
+        if let (Some(arrival), Ok(Some(tip))) = (known.came_in(), &known.tip) {
+            let what = match arrival.what == *tip {
+                true => format!("its branch {} ({})", shown(at.1.branch.as_str()), tip.short()),
+                false => format!("{} of its branch {}", arrival.what.short(), shown(at.1.branch.as_str())),
+            };
             let says = format!(
-                "{} {why}, and its branch {} ({}) is in {} since {}.",
+                "{} {why}, and {what} is in {} since {}.",
                 shown(at.1.task.as_str()),
-                shown(at.1.branch.as_str()),
-                tip.short(),
                 shown(&self.facts.target.name),
                 arrival.commit.short()
             );
-            let next = "Look at what was merged, and revert it or let a person decide; a branch without work of its own goes back to the base.";
-            self.error(at, BYPASSED, says, next);
+            self.error(at, BYPASSED, says, UNDO);
+        }
+    }
+
+    /// What the rows do not show any more: work that was stopped, whoever has its task now; and what came in early.
+    fn remembered(&mut self) {
+        let (ledger, facts) = (self.ledger, self.facts);
+        for (note, noted) in ledger.notes.iter().zip(&facts.noted) {
+            let nth = ledger.rows.iter().position(|row| row.task == note.task);
+            let task = shown(note.task.as_str());
+            if note.kind == NoteKind::Early {
+                let with = note.commit.as_str();
+                let says = format!("{task} came in with {} while the wave was live.", with.get(..12).unwrap_or(with));
+                let next = "Look at what was merged: it came in before the fork bases were proved.";
+                self.find(nth, note.line, Finding::warning(BYPASSED, says, next));
+                continue;
+            }
+            // Where the row is stopped still, that tells it.
+            let stands = nth.and_then(|nth| ledger.rows.get(nth).zip(facts.rows.get(nth)));
+            if stands.is_some_and(|(row, known)| matches!(row.lease, Lease::Stopped(_)) && known.came_in().is_some()) {
+                continue;
+            }
+            match noted {
+                Ok(Some(arrival)) if arrival.stays() => {
+                    let says = format!(
+                        "Work of {task} that was stopped ({}) is in {} since {}.",
+                        arrival.what.short(),
+                        shown(&facts.target.name),
+                        arrival.commit.short()
+                    );
+                    self.find(nth, note.line, Finding::error(BYPASSED, says, UNDO));
+                }
+                Ok(_) => {}
+                Err(why) => {
+                    let says = format!("Whether work of {task} that was stopped came in can't be told: {why}.");
+                    let next = "Put right what keeps git from telling, and verify again.";
+                    self.find(nth, note.line, Finding::error(BYPASSED, says, next));
+                }
+            }
         }
     }
 
@@ -315,10 +412,11 @@ impl Check<'_> {
         let mut seen: BTreeMap<&CommitId, usize> = BTreeMap::new();
         let mut latest: Option<(usize, usize)> = None;
         let mut awaited: Option<usize> = None;
+        let mut forward: Option<usize> = None;
         let rows = self.ledger.rows.iter().zip(&self.facts.rows).enumerate();
         let mut found = Vec::new();
         for (nth, (row, known)) in rows.filter(|(_, (row, _))| matches!(row.lease, Lease::Done(_))) {
-            let Ok(Some(arrival)) = &known.arrived else {
+            let Some(arrival) = known.came_in() else {
                 awaited = awaited.or(known.arrived.is_ok().then_some(nth));
                 continue;
             };
@@ -329,11 +427,11 @@ impl Check<'_> {
                     "Begin the merge-back first (`phasegate wave merging`): then each row is held to its fork base.";
                 found.push((nth, row, Finding::error(BYPASSED, says, next)));
             }
-            if let Some(other) = seen.insert(&arrival.commit, nth) {
+            if let Some(other) = seen.insert(&arrival.merge, nth) {
                 let says = format!(
                     "{} came in with the same commit, {}, as {}.",
                     name(nth),
-                    arrival.commit.short(),
+                    arrival.merge.short(),
                     name(other)
                 );
                 let next = "Merge one branch at a time, so that each can be looked at and taken back by itself.";
@@ -343,6 +441,18 @@ impl Check<'_> {
             {
                 let says = format!("{} came in before {}, which the roster has first.", name(nth), name(before));
                 found.push((nth, row, Finding::warning(BYPASSED, says, "Merge in the roster's order.")));
+            }
+            if let Some(before) = forward.filter(|_| arrival.is_forward()) {
+                let says = format!(
+                    "{} and {} came in by fast-forward, so whether it was one at a time can't be told.",
+                    name(before),
+                    name(nth)
+                );
+                let next = "Merge with `git merge --no-ff`, and git shows each by itself.";
+                found.push((nth, row, Finding::warning(BYPASSED, says, next)));
+            }
+            if arrival.is_forward() {
+                forward = Some(nth);
             }
             if latest.is_none_or(|(later, _)| later < arrival.nth) {
                 latest = Some((arrival.nth, nth));

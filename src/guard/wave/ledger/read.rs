@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::super::cell::{Branch, Digits, Echo, TaskId, WaveName, Worker, Wrong, is_hidden, shown};
 use super::super::lease::Lease;
-use super::{Field, LARGEST, Ledger, MOST_PROBLEMS, MOST_ROWS, Problem, Row, Status};
+use super::{Field, LARGEST, Ledger, MOST_NOTES, MOST_PROBLEMS, MOST_ROWS, Note, NoteKind, Problem, Row, Status};
 
 const COLUMNS: [&str; 5] = ["task", "worker", "branch", "lease", "fork-base"];
 const FIRST: &str = "Begin the file with `wave: NAME status: live` (or `merging`).";
 const BASE: &str =
     "Write `base: COMMIT` below the first line, with 7 to 40 hexadecimal digits, as `git rev-parse HEAD` prints them.";
+const NOTE: &str = "Write `stopped: TASK COMMIT` or `early: TASK COMMIT` between `base:` and the roster, as `phasegate wave` does, with a task of the roster.";
 const ROSTER: &str = "Write the heading `### Roster`, and the table below it.";
 const HEADER: &str =
     "Begin the table with `| task | worker | branch | lease | fork-base |` and `|---|---|---|---|---|`.";
@@ -77,6 +78,7 @@ struct Reader {
     name: Option<WaveName>,
     status: Option<Status>,
     base: Option<(u32, Option<Digits>)>,
+    notes: Vec<Note>,
     roster: Option<u32>,
     table: Table,
     rows: Vec<Row>,
@@ -132,6 +134,8 @@ impl Reader {
             self.wave(at, rest, first);
         } else if let Some(rest) = after(text, "base:") {
             self.base(at, rest);
+        } else if let Some((kind, rest)) = NoteKind::ALL.into_iter().find_map(|kind| Some((kind, noted(kind, text)?))) {
+            self.note(at, kind, rest);
         } else if text.starts_with('#') {
             self.heading(at, text);
         } else if text.contains('|') {
@@ -186,6 +190,27 @@ impl Reader {
         if let Some(roster) = self.roster {
             let says = format!("`base:` stands below the roster of line {roster}.");
             self.problem(at, Field::Base, says, BASE);
+        }
+    }
+
+    fn note(&mut self, at: u32, kind: NoteKind, rest: &str) {
+        let words: Vec<&str> = rest.split_ascii_whitespace().take(3).collect();
+        let read = match words.as_slice() {
+            [task, commit] => TaskId::parse(task).ok().zip(Digits::parse(commit)),
+            _ => None,
+        };
+        let Some((task, commit)) = read.filter(|_| self.roster.is_none() && self.base.is_some()) else {
+            let says = match self.roster {
+                Some(roster) => format!("A note stands below the roster of line {roster}."),
+                None => format!("The note is {}.", shown(rest)),
+            };
+            self.problem(at, Field::Note, says, NOTE);
+            return;
+        };
+        self.notes.push(Note { kind, task, commit, line: at });
+        if self.notes.len() == MOST_NOTES + 1 {
+            let says = format!("There are more than {MOST_NOTES} notes.");
+            self.problem(at, Field::Note, says, "Close this wave, and open another for what is left.");
         }
     }
 
@@ -266,7 +291,14 @@ impl Reader {
         let task = self.cell(at, Field::Task, TaskId::parse(unquoted(task)));
         let worker = match unquoted(worker) {
             "-" => Some(None),
-            name => self.cell(at, Field::Worker, Worker::parse(name)).map(Some),
+            name => {
+                // In a roster a row may have nobody; whoever is to take a task has a name.
+                let nobody = |wrong: Wrong| {
+                    let next = format!("{}; or `-` where nobody holds it.", wrong.next.trim_end_matches('.'));
+                    Wrong { next, ..wrong }
+                };
+                self.cell(at, Field::Worker, Worker::parse(name).map_err(nobody)).map(Some)
+            }
         };
         let branch = self.cell(at, Field::Branch, Branch::parse(unquoted(branch)));
         let lease = self.cell(at, Field::Lease, Lease::parse(unquoted(lease)));
@@ -345,6 +377,16 @@ impl Reader {
                 "Add a row for each worker: a wave is opened with its first.",
             );
         }
+        let strays: Vec<Note> = match self.problems.is_empty() {
+            true => {
+                self.notes.iter().filter(|note| self.rows.iter().all(|row| row.task != note.task)).cloned().collect()
+            }
+            false => Vec::new(),
+        };
+        for note in strays {
+            let says = format!("The note is of {}, which is no task of the roster.", shown(note.task.as_str()));
+            self.problem(note.line, Field::Note, says, NOTE);
+        }
         if self.more > 0 {
             let says = format!("And {} more problems.", self.more);
             let next = "Put right those that are told, and the next ones show.".to_owned();
@@ -353,7 +395,7 @@ impl Reader {
         let (name, status, base) = (self.name, self.status, self.base);
         match (name, status, base) {
             (Some(name), Some(status), Some((base_line, Some(base)))) if self.problems.is_empty() => {
-                Ok(Ledger { name, status, base, base_line, rows: self.rows })
+                Ok(Ledger { name, status, base, base_line, notes: self.notes, rows: self.rows })
             }
             _ => {
                 self.problems.sort_by_key(|problem| problem.line);
@@ -369,6 +411,12 @@ fn earlier(seen: &mut BTreeMap<String, u32>, name: &str, at: u32) -> Option<u32>
     let before = seen.get(&lower).copied();
     seen.entry(lower).or_insert(at);
     before
+}
+
+/// What stands behind the word of a note. A row may begin with the same word, and has borders.
+fn noted(kind: NoteKind, text: &str) -> Option<&str> {
+    let rest = after(text, kind.as_str())?.strip_prefix(':')?;
+    (!text.contains('|')).then(|| rest.trim())
 }
 
 /// What stands behind a key.

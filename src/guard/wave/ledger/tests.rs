@@ -47,6 +47,7 @@ fn good() -> Ledger {
 fn bare(mut ledger: Ledger) -> Ledger {
     ledger.base_line = 0;
     ledger.rows.iter_mut().for_each(|row| row.line = 0);
+    ledger.notes.iter_mut().for_each(|note| note.line = 0);
     ledger
 }
 
@@ -154,6 +155,29 @@ fn it_is_bounded() {
 }
 
 #[test]
+fn a_note_is_read_where_it_stands_and_speaks_of_a_task() {
+    let with = |note: &str| GOOD.replace("\n\n### Roster", &format!("\n{note}\n\n### Roster"));
+    let ledger = read(with("stopped: dates 0123456\nEarly:  zones  89ABCDEF").as_bytes()).unwrap();
+    let told: Vec<(NoteKind, &str, &str, u32)> =
+        ledger.notes.iter().map(|note| (note.kind, note.task.as_str(), note.commit.as_str(), note.line)).collect();
+    assert_eq!(told, [(NoteKind::Stopped, "dates", "0123456", 3), (NoteKind::Early, "zones", "89abcdef", 4)]);
+    assert_eq!(ledger.write(), with("stopped: dates 0123456\nearly: zones 89abcdef"));
+    for (note, says) in [
+        ("stopped: dates", "The note is `dates`."),
+        ("stopped: dates HEAD", "The note is `dates HEAD`."),
+        ("stopped: dates 0123456 and more", "The note is `dates 0123456 and more`."),
+        ("stopped: none 0123456", "The note is of `none`, which is no task of the roster."),
+    ] {
+        let problems = read(with(note).as_bytes()).unwrap_err();
+        assert_eq!((problems.len(), problems[0].line, problems[0].says.as_str()), (1, 3, says), "{note}");
+    }
+    let below = GOOD.replace("| zones", "stopped: dates 0123456\n| zones");
+    assert_eq!(read(below.as_bytes()).unwrap_err()[0].says, "A note stands below the roster of line 4.");
+    let many = read(with(&"stopped: dates 0123456\n".repeat(1_000)).as_bytes()).unwrap_err();
+    assert_eq!(many[0].says, "There are more than 400 notes.");
+}
+
+#[test]
 fn what_is_hostile_is_read_to_its_end() {
     for piece in
         ["|", "\\|", "`", "#", "wave: ", "status:", "base:", "| a | b | c | d | e |\n", "a/", "\n|", "\r\n", "-", "é"]
@@ -194,6 +218,7 @@ prop_compose! {
         merging: bool,
         base in "[0-9a-f]{7,40}",
         cells in proptest::collection::vec(("[A-Za-z0-9._-]{0,6}", "[A-Za-z0-9@/]{0,6}", "[a-zé#!]{1,6}(/[a-z]{1,5})?", lease(), echo(), any::<bool>()), 1..20),
+        remembered in proptest::collection::vec((any::<prop::sample::Index>(), any::<bool>(), "[0-9a-f]{7,40}"), 0..4),
     ) -> Ledger {
         let mut rows = Vec::new();
         for (nth, (task, worker, branch, lease, fork_base, nobody)) in cells.into_iter().enumerate() {
@@ -208,7 +233,14 @@ prop_compose! {
         let mut seen = std::collections::BTreeSet::new();
         rows.retain(|row| seen.insert(row.task.as_str().to_lowercase()));
         let status = if merging { Status::Merging } else { Status::Live };
-        Ledger { name: WaveName::parse(&name).unwrap(), status, base: Digits::parse(&base).unwrap(), base_line: 0, rows }
+        let note = |(row, early, digits): (prop::sample::Index, bool, String)| Note {
+            kind: if early { NoteKind::Early } else { NoteKind::Stopped },
+            task: rows[row.index(rows.len())].task.clone(),
+            commit: Digits::parse(&digits).unwrap(),
+            line: 0,
+        };
+        let notes = remembered.into_iter().map(note).collect();
+        Ledger { name: WaveName::parse(&name).unwrap(), status, base: Digits::parse(&base).unwrap(), base_line: 0, notes, rows }
     }
 }
 

@@ -180,7 +180,7 @@ fn a_wave_goes_from_open_to_closed() {
     // What is in can be neither released nor stopped.
     let merged = yard.commit(&[&base, &tip], &[]);
     yard.point("main", &merged);
-    let looked = yard.look(&merging(&stopped).write()).unwrap();
+    let looked = yard.look(&merging(&yard.look(&stopped.write()).unwrap()).write()).unwrap();
     let says = format!("CMD-03 `dates` is merged with {}.", merged.short());
     assert_eq!(refused(release(&looked, "dates")), [says.as_str()]);
     assert_eq!(refused(stop(&looked, "dates", Stop::HardStop)), [says.as_str()]);

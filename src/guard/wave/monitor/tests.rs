@@ -102,3 +102,80 @@ fn a_ledger_goes_at_its_end_and_not_before() {
         ["bypassed_gate error WAVE.md The ledger is gone, and `dates` is released: anyone may take it."]
     );
 }
+
+#[test]
+fn a_ledger_that_goes_takes_no_error_with_it() {
+    let yard = Yard::new();
+    let old = yard.commit(&[], &[("a", "a")]);
+    let base = yard.commit(&[&old], &[("a", "b")]);
+    yard.point("main", &base);
+    let tip = yard.work_with("dates", "wave/dates", &base, "HARD-STOP", "['security: a token']");
+    let merged = yard.commit(&[&base, &tip], &[]);
+    yard.point("main", &merged);
+    let rules = |lease: &str, echo: &str| {
+        let looked = yard.look(&ledger("live", &base, &[["dates", "w1", "wave/dates", lease, echo]])).unwrap();
+        let (ledger, facts) = (looked.ledger, looked.facts);
+        let hold = super::super::verify::Hold::AsAtMergeBack;
+        let looked = super::super::judge_at(hold, file::FILE, ledger, facts, super::super::testing::now());
+        let found = vanished(file::FILE, &looked);
+        assert!(found.iter().all(|one| one.blocks() && one.line.is_none()), "{found:?}");
+        found.into_iter().map(|one| one.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(rules("stopped HARD-STOP", "pending"), ["bypassed_gate"]);
+    assert_eq!(rules(HELD, base.as_str()), ["bypassed_gate", "bypassed_gate"], "open, and in it");
+    let done = format!("done {tip}");
+    assert_eq!(rules(&done, base.as_str()), ["bypassed_gate", "bypassed_gate"], "live, and a stop");
+    assert_eq!(rules(&done, old.as_str()), ["unverified_fork_base", "bypassed_gate", "bypassed_gate"]);
+}
+
+#[test]
+fn a_row_does_not_change_its_branch_in_silence() {
+    let yard = Yard::new();
+    let base = yard.commit(&[], &[("a", "a")]);
+    let tip = yard.work("dates", "wave/dates", &base);
+    let merged = yard.commit(&[&base, &tip], &[]);
+    yard.point("main", &base);
+    let row = |worker: &str, branch: &str, lease: &str| {
+        ledger("merging", &base, &[["dates", worker, branch, lease, base.as_str()]])
+    };
+    let told_of = |before: &str, now: &str| {
+        let before = yard.look(before).unwrap();
+        told(&let_go(file::FILE, &before, &read(file::FILE, now.as_bytes()).unwrap(), &yard.reader()))
+    };
+    let (held, later) = (row("w1", "wave/dates", HELD), row("w2", "wave/new", "2h since 2026-03-01T12:00:00Z"));
+    assert_eq!(
+        told_of(&held, &row("w1", "empty", HELD)),
+        ["wave_ledger_malformed error WAVE.md:8 The branch of `dates` was `wave/dates` and is `empty`."]
+    );
+    assert_eq!(told_of(&held, &later), Vec::<String>::new(), "another has taken it");
+    yard.point("main", &merged);
+    let says = |why: &str| {
+        let (tip, merged) = (tip.short(), merged.short());
+        [format!(
+            "bypassed_gate error WAVE.md:8 `dates` {why}, and of `wave/dates` the commit {tip} came in with {merged}."
+        )]
+    };
+    assert_eq!(told_of(&held, &later), says("had that branch"));
+    // Nor is a stop talked away by hand.
+    let stopped = row("w1", "wave/dates", "stopped HARD-STOP");
+    assert_eq!(told_of(&stopped, &row("w1", "wave/dates", "released")), says("was stopped"));
+    assert_eq!(told_of(&stopped, &later), says("was stopped"));
+    assert_eq!(told_of(&stopped, &stopped), Vec::<String>::new(), "the row tells it");
+    // Built upon, it is spoken of by what was handed in.
+    let next = yard.commit(&[&tip], &[("b", "b")]);
+    assert_eq!(told_of(&held, &row("w2", "wave/new", &format!("done {next}"))), Vec::<String>::new());
+}
+
+#[test]
+fn what_was_noted_is_not_forgotten() {
+    let read = |text: &str| read(file::FILE, text.as_bytes()).unwrap();
+    let bare = text("live", 'a', &["x"]);
+    let noted = bare.replace("\n\n###", "\nstopped: x 0123456789\n\n###");
+    let says = ["wave_ledger_malformed error WAVE.md:2 The note `stopped: x 0123456789` is gone."];
+    assert_eq!(told(&follows(file::FILE, &read(&noted), &read(&bare))), says);
+    assert_eq!(
+        told(&follows(file::FILE, &read(&noted), &read(&noted.replace("0123456789", "0123456")))),
+        Vec::<String>::new()
+    );
+    assert_eq!(told(&forgotten(file::FILE, &read(&noted), &read(&noted.replace("stopped", "early")))), says);
+}

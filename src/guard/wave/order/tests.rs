@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::super::cell::{Branch, Digits, Echo, Worker};
-use super::super::git::{Fork, RowFacts, Target};
+use super::super::git::{Fork, RowFacts, Stack, Target};
 use super::super::lease::Stop;
 use super::super::testing::now;
 use super::super::verdict::{Filed, Proposal};
@@ -60,13 +60,23 @@ fn turns_of(kinds: &[Kind], status: Status, against_all: bool) -> Vec<Turn> {
             fork_base: Echo::Missing,
             line: 0,
         });
-        let arrived = (*kind == Kind::Merged).then(|| Arrival { nth, commit: id(nth) });
+        let arrived = (*kind == Kind::Merged).then(|| Arrival {
+            nth,
+            commit: id(nth),
+            merge: id(nth),
+            what: id(nth),
+            more: None,
+            out: None,
+        });
         let fork = Ok(Some(Fork::Nowhere));
         facts.push(RowFacts {
             tip: Ok(None),
             handed: Ok(None),
             fork,
             arrived: Ok(arrived),
+            followed: Ok(None),
+            ahead: Ok(None),
+            stack: Stack::default(),
             filed: Ok(Filed::default()),
             wrote_ledger: Ok(false),
         });
@@ -88,9 +98,9 @@ fn turns_of(kinds: &[Kind], status: Status, against_all: bool) -> Vec<Turn> {
         found.push(Found { row: Some(nth), finding: Finding::warning("fork_base_pending", "no", "no") });
     }
     let (name, base) = (WaveName::parse("w").unwrap(), Digits::from(&id(0)));
-    let ledger = Ledger { name, status, base, base_line: 2, rows };
-    let facts =
-        Facts { base: Ok(None), target: Target { name: "main".to_owned(), tip: id(0) }, based: Ok(true), rows: facts };
+    let ledger = Ledger { name, status, base, base_line: 2, notes: vec![], rows };
+    let target = Target { name: "main".to_owned(), tip: id(0) };
+    let facts = Facts { base: Ok(None), target, based: Ok(true), rows: facts, noted: vec![] };
     turns(&ledger, &facts, &judged, &found, now())
 }
 

@@ -231,6 +231,8 @@ fn lessons_are_entries_and_none_is_said() {
     assert!(lessons("deltas.md", b"\xff").unwrap_err().says.contains("no UTF-8"));
 }
 
+const LESSON: &str = "- The zone table is in another crate.\n";
+
 fn filed(summary: &str, deltas: &str) -> Filed {
     let file = |path: &str, text: &str| Some(Committed { path: path.to_owned(), bytes: text.as_bytes().to_vec() });
     Filed { summary: file("t/SUMMARY.md", summary), deltas: file("t/deltas.md", deltas), several: Vec::new() }
@@ -244,7 +246,7 @@ fn judged(summary: &str, deltas: &str) -> Vec<String> {
 #[test]
 fn what_no_worker_may_decide_is_refused() {
     let with = |outcome: &str, residue: &str| {
-        judged(&GOOD.replace("PASS", outcome).replace("residue: []", &format!("residue: [{residue}]")), "- x\n")
+        judged(&GOOD.replace("PASS", outcome).replace("residue: []", &format!("residue: [{residue}]")), LESSON)
     };
     let none: [&str; 0] = [];
     assert_eq!(with("PASS", ""), none);
@@ -266,12 +268,54 @@ fn both_files_say_the_same_and_hide_nothing() {
     let without = GOOD.replace("deltas:\n  - The zone table is in another crate.", "deltas: []");
     assert_eq!(judged(&without, "- a lesson\n"), ["gate_record_mismatch t/SUMMARY.md:7"]);
     assert!(judged(&without, "None.").is_empty());
-    for lesson in ["security: tokens are logged", "[Security] tokens", "**security**: tokens"] {
-        assert_eq!(judged(GOOD, &format!("- {lesson}\n")), ["unescalated_security_note t/SUMMARY.md:7"], "{lesson}");
-        assert!(judged(&GOOD.replace("PASS", "HARD-STOP"), &format!("- {lesson}\n")).is_empty());
+    let with = |outcome: &str, lesson: &str| {
+        let summary =
+            GOOD.replace("PASS", outcome).replace("The zone table is in another crate.", &format!("'{lesson}'"));
+        judged(&summary, &format!("- {lesson}\n"))
+    };
+    for lesson in [
+        "security: tokens are logged",
+        "[Security] tokens",
+        "**security**: tokens",
+        "a lesson [security]",
+        "a lesson (Security), and more",
+        "tokens are logged **[security]**",
+        "security - the parser",
+        "Security – the parser",
+        "security— the parser",
+        "SEC: sql injection in login",
+        "sec - login",
+        "(sec) login",
+    ] {
+        assert_eq!(with("PASS", lesson), ["unescalated_security_note t/SUMMARY.md:7"], "{lesson}");
+        assert!(with("HARD-STOP", lesson).is_empty(), "{lesson}");
     }
-    assert!(judged(GOOD, "- Security tests are slow.\n").is_empty(), "a word is no mark");
-    assert_eq!(judged(&GOOD.replace("task: dates", "task: Dates"), "- a\n"), ["gate_record_mismatch t/SUMMARY.md:6"]);
+    for lesson in [
+        "Security tests are slow.",
+        "security headers are set",
+        "security-relevant code is in src/login.rs",
+        "sec-fetch headers are set",
+        "Seconds: they are whole",
+        "the section: security has its own",
+        "[the security page](docs/security.md) is long",
+    ] {
+        assert!(with("PASS", lesson).is_empty(), "{lesson}: a word is no mark");
+    }
+    assert_eq!(judged(&GOOD.replace("task: dates", "task: Dates"), LESSON), ["gate_record_mismatch t/SUMMARY.md:6"]);
+}
+
+#[test]
+fn both_files_have_the_same_lessons_in_any_order() {
+    let two = GOOD.replace("another crate.", "another crate.\n  - Zones are slow");
+    for deltas in [
+        "- The zone table is in another crate.\n- Zones are slow\n",
+        "# Deltas\n\n* **zones** are slow.\n* The zone table\n  is in another crate\n",
+    ] {
+        assert!(judged(&two, deltas).is_empty(), "{deltas}");
+    }
+    for deltas in ["- Zones are slow\n", "- The zone table is in another crate.\n- Zones are fast\n"] {
+        assert_eq!(judged(&two, deltas), ["gate_record_mismatch t/SUMMARY.md:7"], "{deltas}");
+    }
 }
 
 #[test]

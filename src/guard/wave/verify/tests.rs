@@ -1,6 +1,6 @@
 //! What is not known is refused. Where things are known, [`super::super::tests`] and [`super::graphs`] tell.
 
-use super::super::git::{Arrival, Target};
+use super::super::git::{Stack, Target};
 use super::super::testing::{ledger, now, told};
 use super::super::verdict::Filed;
 use super::*;
@@ -15,6 +15,9 @@ fn fine() -> RowFacts {
         handed: Ok(Some(id('b'))),
         fork: Ok(Some(Fork::At(id('a')))),
         arrived: Ok(None),
+        followed: Ok(None),
+        ahead: Ok(None),
+        stack: Stack::default(),
         filed: Ok(Filed::default()),
         wrote_ledger: Ok(false),
     }
@@ -29,7 +32,7 @@ fn found(
     let text = ledger("merging", &id('a'), &[["t", "w", "b", lease, id('a').as_str()]]);
     let ledger = super::super::ledger::read(text.as_bytes()).unwrap();
     let target = Target { name: "main".to_owned(), tip: id('c') };
-    let facts = Facts { base: base.clone(), target, based: based.clone(), rows: vec![row] };
+    let facts = Facts { base: base.clone(), target, based: based.clone(), rows: vec![row], noted: Vec::new() };
     let found: Vec<Finding> =
         verify(Hold::ByStatus, "WAVE.md", &ledger, &facts, now()).into_iter().map(|one| one.finding).collect();
     assert!(found.iter().all(|finding| !finding.next.is_empty() && finding.says.ends_with('.')));
@@ -90,7 +93,7 @@ fn a_row_that_git_was_not_asked_of_is_refused() {
     let text = ledger("live", &id('a'), &[["t", "w", "b", "until 2026-03-01T12:00:00Z", "pending"]]);
     let ledger = super::super::ledger::read(text.as_bytes()).unwrap();
     let target = Target { name: "main".to_owned(), tip: id('c') };
-    let facts = Facts { base: Ok(Some(id('a'))), target, based: Ok(true), rows: Vec::new() };
+    let facts = Facts { base: Ok(Some(id('a'))), target, based: Ok(true), rows: Vec::new(), noted: Vec::new() };
     let found: Vec<Finding> =
         verify(Hold::ByStatus, "WAVE.md", &ledger, &facts, now()).into_iter().map(|one| one.finding).collect();
     assert_eq!(told(&found), ["unverified_fork_base error WAVE.md:8 Nothing is known of the branch `b`."]);
@@ -103,5 +106,13 @@ fn the_target_is_known_by_each_of_its_names() {
         assert!(Target { name: name.to_owned(), tip: id('c') }.is(&branch), "{name}");
     }
     assert!(!Target { name: "wave/main".to_owned(), tip: id('c') }.is(&branch));
-    assert!(Arrival { nth: 0, commit: id('c') } < Arrival { nth: 1, commit: id('a') });
+    let arrival = |nth: usize, commit: CommitId| Arrival {
+        nth,
+        merge: commit.clone(),
+        what: commit.clone(),
+        commit,
+        more: None,
+        out: None,
+    };
+    assert!(arrival(0, id('c')) < arrival(1, id('a')));
 }
