@@ -78,7 +78,7 @@ pub(super) fn checks(old: &Unit, new: &Unit, around: &Around, late: bool) -> Opt
 /// Something is compared with itself, by whatever name.
 fn is_itself(new: &Unit, check: &Check) -> bool {
     let named = || match check.expects_names.as_slice() {
-        [name] => new.given.get(name).is_some_and(|given| given.names == check.about && !check.about.is_empty()),
+        [name] => new.given.get(name).is_some_and(|given| given.names == check.about && check.about.len() == 1),
         _ => false,
     };
     check.form == Form::Exact && !check.literal && (check.same || named())
@@ -289,7 +289,10 @@ fn from_code(old: &Unit, new: &Unit, before: &Check, after: &Check) -> bool {
     if after.same && !after.negative && !before.same {
         return true;
     }
-    let is_literal = |name: &u64| old.given.get(name).is_some_and(|given| given.literal);
+    // Of a name that is given several values it is not known which one is meant.
+    let once = |unit: &Unit, name: &u64| unit.given.get(name).is_some_and(|given| !given.again);
+    let is_literal =
+        |name: &u64| old.given.get(name).is_some_and(|given| given.literal) && once(old, name) && once(new, name);
     let named = !before.expects_names.is_empty() && before.expects_names.iter().all(is_literal);
     if !before.literal && !named {
         return false;

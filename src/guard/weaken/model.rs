@@ -308,6 +308,8 @@ pub(super) struct Given {
     pub(super) names: Vec<u64>,
     /// It is written out.
     pub(super) literal: bool,
+    /// It is not the first that the name was given.
+    pub(super) again: bool,
 }
 
 impl Unit {

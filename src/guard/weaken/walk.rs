@@ -513,9 +513,10 @@ impl<'t> Walk<'t> {
         let (links, roots) = truth::links(&tokens);
         let (calls, made) = (truth::called(&tokens), truth::made(&tokens));
         let literal = truth::is_written(truth::bare(&tokens));
-        let given = Given { calls, made, links, roots, names: bag(&tokens), literal };
+        let given = Given { calls, made, links, roots, names: bag(&tokens), literal, again: false };
         if let Some(unit) = self.unit() {
-            unit.given.insert(name, given);
+            let again = unit.given.contains_key(&name);
+            unit.given.insert(name, Given { again, ..given });
         }
     }
 
