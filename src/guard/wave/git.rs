@@ -275,13 +275,11 @@ impl Piles<'_> {
     }
 
     fn noted(&mut self, commit: &CommitId, others: &HashSet<CommitId>) -> Known<Option<Arrival>> {
-        match self.way.arrival(commit)? {
-            Some(arrival) => Ok(Some(arrival)),
-            None => {
-                let work = self.work(commit)?;
-                self.way.part(&work, others)
-            }
+        if let Some(arrival) = self.way.arrival(commit)? {
+            return Ok(Some(arrival));
         }
+        let work = self.work(commit)?;
+        self.way.part(&work, others)
     }
 
     fn stack(

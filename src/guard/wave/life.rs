@@ -275,7 +275,8 @@ pub fn merging(looked: &Looked) -> Ledger {
             after.note(NoteKind::Early, row.task.as_str(), &arrival.commit);
         }
     }
-    after
+    // With the lines as they will be.
+    readable(&after).unwrap_or(after)
 }
 
 /// Whether the merge-back can't begin: something stands against all of the wave, or against a row that is still to be merged.

@@ -659,6 +659,8 @@ fn what_came_in_while_the_wave_was_live_stays_told() {
     let says = format!("`a` came in with {} while the wave was live.", merged.short());
     assert_eq!(all(&looked), [format!("bypassed_gate warning WAVE.md:3 {says}")]);
     assert_eq!(super::digest::Digest::of(&looked).told, [format!("bypassed_gate: {says}")]);
+    let begun = super::life::merging(&house.look("live", &[["a", "w1", "wave/a", &done(&a), house.base.as_str()]]));
+    assert_eq!(begun.notes[0].line, 3, "it is told where it will stand");
     // Once it merges, nothing more is early.
     assert_eq!(super::life::merging(&looked).notes.len(), 1);
 }

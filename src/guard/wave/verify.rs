@@ -355,9 +355,10 @@ impl Check<'_> {
             self.error(at, BYPASSED, says, "Put right what keeps git from telling, and verify again.");
         }
         if let (Some(arrival), Ok(Some(tip))) = (known.came_in(), &known.tip) {
-            let what = match arrival.what == *tip {
-                true => format!("its branch {} ({})", shown(at.1.branch.as_str()), tip.short()),
-                false => format!("{} of its branch {}", arrival.what.short(), shown(at.1.branch.as_str())),
+            let what = if arrival.what == *tip {
+                format!("its branch {} ({})", shown(at.1.branch.as_str()), tip.short())
+            } else {
+                format!("{} of its branch {}", arrival.what.short(), shown(at.1.branch.as_str()))
             };
             let says = format!(
                 "{} {why}, and {what} is in {} since {}.",
@@ -365,7 +366,13 @@ impl Check<'_> {
                 shown(&self.facts.target.name),
                 arrival.commit.short()
             );
-            self.error(at, BYPASSED, says, UNDO);
+            let next = match at.1.lease.state(self.now) {
+                State::Held => {
+                    format!("{UNDO} Or stop the row (`phasegate wave stop TASK ESCALATE`): then the others go on.")
+                }
+                _ => UNDO.to_owned(),
+            };
+            self.error(at, BYPASSED, says, next);
         }
     }
 

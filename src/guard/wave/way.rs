@@ -233,7 +233,7 @@ impl<'g> Way<'g> {
             let mut touched = false;
             for delta in step.iter() {
                 if let Some(place) = now.get_mut(&delta.path) {
-                    *place = delta.new.clone();
+                    place.clone_from(&delta.new);
                     touched = true;
                 }
             }

@@ -377,12 +377,10 @@ impl Reader {
                 "Add a row for each worker: a wave is opened with its first.",
             );
         }
-        let strays: Vec<Note> = match self.problems.is_empty() {
-            true => {
-                self.notes.iter().filter(|note| self.rows.iter().all(|row| row.task != note.task)).cloned().collect()
-            }
-            false => Vec::new(),
-        };
+        let known = |note: &&Note| self.rows.iter().any(|row| row.task == note.task);
+        // Where a row could not be read, its note is not in doubt.
+        let strays: Vec<Note> =
+            self.notes.iter().filter(|note| self.problems.is_empty() && !known(note)).cloned().collect();
         for note in strays {
             let says = format!("The note is of {}, which is no task of the roster.", shown(note.task.as_str()));
             self.problem(note.line, Field::Note, says, NOTE);
