@@ -289,6 +289,11 @@ fn from_code(old: &Unit, new: &Unit, before: &Check, after: &Check) -> bool {
     if after.same && !after.negative && !before.same {
         return true;
     }
+    // Words of what is written out are no names.
+    let is_written = |name: &u64| new.given.get(name).is_some_and(|given| given.literal);
+    if !after.expects_names.is_empty() && after.expects_names.iter().all(is_written) && !after.same {
+        return false;
+    }
     // Of a name that is given several values it is not known which one is meant.
     let once = |unit: &Unit, name: &u64| unit.given.get(name).is_some_and(|given| !given.again);
     let is_literal =

@@ -87,6 +87,10 @@ fn an_expectation_under_a_name_comes_from_the_code_no_more_than_another() {
             (&python("3"), &python("4")),
             (&python("3"), &python("bright(2)")),
             (&got("3"), "got = dim(2)\nassert got == 3"),
+            (
+                "mapped = {1: 'm'}\nm = dim(2)\nassert m == mapped\nassert on(a)",
+                "mapped = {1: 'm'}\nm = dim(2)\nassert m == mapped\nassert on(b)",
+            ),
             // Of several values of a name the last one may belong to another check, and an order of sides says nothing.
             (&format!("{}\nexpected = 5", python("3")), &format!("{}\nexpected = dim(4)", python("3"))),
             ("c = C(x='3')\nassert c == C(x=3)", "c = C(x='3')\nassert C(x=3) == c"),
