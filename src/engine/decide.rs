@@ -32,7 +32,7 @@ use crate::gate::aside;
 use crate::gate::papers::Followed;
 use crate::gate::people::{May, Standing};
 use crate::gate::phase::Outcome as GateOutcome;
-use crate::gate::world::World;
+use crate::gate::world::{Review, World};
 use crate::gate::{Finding, GateName, Verdict, build, merge, papers, phase, reconcile, review};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::ledger::against::things_against;
@@ -569,7 +569,9 @@ fn stood_against(draft: &Draft<'_>) -> Vec<Finding> {
 fn objected(draft: &Draft<'_>) -> Vec<Finding> {
     let (Some(policy), Some(merged)) = (draft.world.policy(), draft.world.pull.merged_at) else { return Vec::new() };
     let mut before = draft.world.clone();
-    before.reviews.retain(|review| review.submitted_at.is_some_and(|at| at < merged));
+    // Moments are whole seconds: of one that is the merge's own, an approval may have come before it, and a no counts for nothing.
+    let asks = |review: &Review| review.state == "CHANGES_REQUESTED";
+    before.reviews.retain(|review| review.submitted_at.is_some_and(|at| at < merged || at == merged && !asks(review)));
     let against = review::approvals(policy, &draft.state, &before).against.into_iter();
     against
         .map(|one| {

@@ -355,7 +355,7 @@ fn a_merge_with_the_gate_green_is_no_bypass() {
 #[test]
 fn a_no_that_nobody_saw_before_the_merge_is_told() {
     let at = |second: i64| jiff::Timestamp::from_second(second).ok();
-    let bypassed = |asked: i64, merged: i64| {
+    let bypassed = |asked: i64, approved: Option<i64>, merged: i64| {
         let mut game = Game::merge();
         game.green().approved_by("mia").may_merge();
         let review = Review {
@@ -368,15 +368,21 @@ fn a_no_that_nobody_saw_before_the_merge_is_told() {
             body: None,
             says: String::new(),
         };
+        let approval =
+            |second| Review { id: 901, state: "APPROVED".to_owned(), submitted_at: at(second), ..review.clone() };
+        let approval = approved.map(approval);
         game.world.reviews.push(review);
+        game.world.reviews.extend(approval);
         game.world.pull.merged_at = at(merged);
         game.merged();
         let incident = game.now().incidents.len();
         (game.now().merged.clone().unwrap().bypassed.into_iter().collect::<Vec<_>>().join(" "), incident)
     };
-    assert_eq!(bypassed(2_000_000_000, 2_000_000_001), ("MRG-02".to_owned(), 1));
+    assert_eq!(bypassed(2_000_000_000, None, 2_000_000_001), ("MRG-02".to_owned(), 1));
+    let taken_back = bypassed(2_000_000_000, Some(2_000_000_001), 2_000_000_001);
+    assert_eq!(taken_back, (String::new(), 0), "in the second of the merge");
     assert_eq!(
-        bypassed(2_000_000_001, 2_000_000_000),
+        bypassed(2_000_000_001, None, 2_000_000_000),
         (String::new(), 0),
         "what is said afterwards was not gone around"
     );
