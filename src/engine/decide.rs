@@ -575,9 +575,8 @@ fn objected(draft: &Draft<'_>) -> Vec<Finding> {
     let against = review::approvals(policy, &draft.state, &before).against.into_iter();
     against
         .map(|one| {
-            let says =
-                format!("Before it was merged, and nobody looked, this was on it: `{}` {}.", one.login, one.says);
-            Finding::error("MRG-02", says, "Read what they named, and what came in.")
+            let says = format!("It was merged before anybody had seen that `{}` {}.", one.login, one.says);
+            Finding::error("MRG-02", says, "Read what they name, and what came in.")
         })
         .collect()
 }

@@ -3,7 +3,8 @@
 //! That it is green is not enough for that. Where one of these does not hold, the rung is lowered for this content and a person
 //! decides, as if the change had said so itself: the tests held as much as before, no contract was edited, the last push changed
 //! nothing but what a gate had asked for, a completeness critic misses nothing, and a verdict that is there can be read and leaves
-//! nothing. What was left undone and is of security stops the change ([`super::residue`]); coverage is read where the tests are run ([`super::ran`]).
+//! nothing. What was left undone and is of security stops the change ([`super::residue`]); coverage is read where the tests are run
+//! ([`super::ran`]).
 
 use std::collections::BTreeSet;
 
