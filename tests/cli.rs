@@ -138,7 +138,7 @@ fn a_flow_is_written_with_all_that_its_reader_needs() {
 fn an_unknown_flow_is_answered_with_those_that_exist() {
     let ended = run_anywhere(&["flow", "export", "pipelin"]);
     assert_eq!((ended.code, ended.out.as_str()), (2, ""));
-    assert!(ended.err.contains("[possible values: merge, pipeline]"), "{}", ended.err);
+    assert!(ended.err.contains("[possible values: merge, pipeline, task]"), "{}", ended.err);
     assert_eq!(run_anywhere(&["flow", "export", "merge", "--format", "svg"]).code, 2);
 }
 
@@ -534,4 +534,110 @@ fn check_without_what_it_needs_is_wrong_usage() {
     let ended = run(outside.path(), &["check"]);
     assert_eq!(ended.code, 2);
     assert!(ended.err.contains("not in a git repository"), "{}", ended.err);
+}
+
+/// What `task check` finds, by rule and line.
+fn found(ended: &Ended) -> Vec<(String, u64)> {
+    let findings = ended.json()["findings"].as_array().unwrap().clone();
+    findings.iter().map(|one| (one["rule"].as_str().unwrap().to_owned(), one["line"].as_u64().unwrap_or(0))).collect()
+}
+
+#[test]
+fn a_task_is_begun_once_and_says_what_it_lacks() {
+    let dir = TempDir::new().unwrap();
+    let begun = run(dir.path(), &["task", "init", "work/T-1", "--title", "Dim the lamp", "--json"]);
+    assert_eq!(begun.code, 0, "{}", begun.err);
+    assert_eq!(begun.json()["schema"], "phasegate/task-init@1");
+    let files: Vec<&str> = vec!["README.md", "EVIDENCE.md", "artifacts/.gitkeep", "STATE.md"];
+    let named: Vec<String> = serde_json::from_value(begun.json()["files"].clone()).unwrap();
+    assert_eq!(named, files.iter().map(|file| format!("work/T-1/{file}")).collect::<Vec<_>>());
+    let folder = dir.path().join("work/T-1");
+    assert!(std::fs::read_to_string(folder.join("README.md")).unwrap().starts_with("# Dim the lamp\n"));
+
+    let new = run(dir.path(), &["task", "check", "work/T-1", "--json"]);
+    assert_eq!((new.code, &new.json()["phase"], &new.json()["next"]), (1, &json!("intake"), &json!(["shape"])));
+    assert_eq!(found(&new).len(), 4, "the frame: {}", new.out);
+    let told = run(&folder, &["task", "check"]);
+    assert!(told.out.contains("TSK-03 ./STATE.md:"), "{}", told.out);
+    assert!(told.out.ends_with("Next, when that is there, it may be `shape`.\n"), "{}", told.out);
+
+    // Nothing is written over, and nothing is written beside it.
+    std::fs::remove_file(folder.join("README.md")).unwrap();
+    let again = run(dir.path(), &["task", "init", "work/T-1"]);
+    assert_eq!((again.code, again.out.as_str()), (2, ""));
+    assert!(again.err.contains("EVIDENCE.md is there already, and nothing was written"), "{}", again.err);
+    assert!(!folder.join("README.md").exists());
+}
+
+#[test]
+fn a_task_that_can_not_be_begun_leaves_nothing() {
+    let dir = TempDir::new().unwrap();
+    std::fs::write(dir.path().join("file"), "x").unwrap();
+    let ended = run(dir.path(), &["task", "init", "file/T-1"]);
+    assert_eq!(ended.code, 2, "{}", ended.out);
+    let there = run(dir.path(), &["task", "init", "T-2", "--title", "two\nlines"]);
+    assert!(there.code == 2 && there.err.contains("a title is one line of text"), "{}", there.err);
+    // A file in the place of the folder of artifacts.
+    std::fs::create_dir(dir.path().join("T-3")).unwrap();
+    std::fs::write(dir.path().join("T-3/artifacts"), "x").unwrap();
+    assert_eq!(run(dir.path(), &["task", "init", "T-3"]).code, 2);
+    let left: Vec<_> = std::fs::read_dir(dir.path().join("T-3")).unwrap().map(|one| one.unwrap().file_name()).collect();
+    assert_eq!(left, ["artifacts"]);
+    let none = run(dir.path(), &["task", "check", "T-9"]);
+    assert!(
+        none.code == 2 && none.err.contains("there is no T-9/STATE.md; `phasegate task init DIR` writes one"),
+        "{}",
+        none.err
+    );
+}
+
+#[test]
+fn a_task_is_held_against_the_commit_before() {
+    let dir = TempDir::new().unwrap();
+    let git = |args: &[&str]| {
+        let ended = std::process::Command::new("git").args(args).current_dir(dir.path()).output().unwrap();
+        assert!(ended.status.success(), "{args:?} {}", String::from_utf8_lossy(&ended.stderr));
+    };
+    git(&["init", "-q"]);
+    assert_eq!(run(dir.path(), &["task", "init", "T-1"]).code, 0);
+    let file = dir.path().join("T-1/STATE.md");
+    let change = |from: &str, to: &str| {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{from}");
+        std::fs::write(&file, text.replace(from, to)).unwrap();
+    };
+    let commit = || {
+        git(&["add", "-A"]);
+        git(&["-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "x"]);
+    };
+    change("Objective:\n", "Objective: The lamp can be dimmed.\n");
+    change("Done gate:\n", "Done gate: Each step is seen on the meter.\n");
+    change("Not doing:\n", "Not doing: none\n");
+    change("Reality constraints:\n", "Reality constraints: The old dimmer stays.\n");
+    commit();
+    change("Phase: intake", "Phase: done");
+    let jumped = run(dir.path(), &["task", "check", "T-1", "--since", "HEAD", "--json"]);
+    assert_eq!((jumped.code, found(&jumped).len(), found(&jumped)[0].0.as_str()), (1, 1, "TSK-01"));
+    assert_eq!(jumped.json()["findings"][0]["next"], "Claim `shape`.");
+    change("Phase: done", "Phase: shape");
+    let shaped = run(dir.path(), &["task", "check", "T-1", "--since", "HEAD"]);
+    assert!(shaped.code == 1 && shaped.out.contains("`Validation plan:` says nothing"), "{}", shaped.out);
+    change("Phase: shape", "Phase: blocked");
+    assert_eq!(run(dir.path(), &["task", "check", "T-1"]).code, 3, "it waits for a person");
+    change("Phase: blocked", "Phase: building");
+    let bent = run(dir.path(), &["task", "check", "T-1", "--json"]);
+    assert_eq!((bent.code, &bent.json()["phase"], found(&bent)[0].0.as_str()), (1, &Value::Null, "TSK-02"));
+    // What was there is not known, so nobody can tell what may follow.
+    commit();
+    change("Phase: building", "Phase: shape");
+    let unknown = run(dir.path(), &["task", "check", "T-1", "--since", "HEAD"]);
+    assert!(unknown.code == 2 && unknown.err.contains("so what may follow on it is not known"), "{}", unknown.err);
+}
+
+#[test]
+fn the_flow_of_a_task_is_exported() {
+    let ended = run_anywhere(&["flow", "export", "task"]);
+    let flow = ended.json();
+    assert_eq!((ended.code, &flow["name"], &flow["initial"]), (0, &json!("task"), &json!("intake")));
+    assert_eq!((flow["states"].as_array().unwrap().len(), flow["transitions"].as_array().unwrap().len()), (9, 26));
 }

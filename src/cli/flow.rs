@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::{Subcommand, ValueEnum};
 
 use super::{Exit, out};
-use crate::flow::{self, Exported, FlowName};
+use crate::flow::{self, Exported};
 
 /// Look at the flows
 #[derive(Debug, clap::Args)]
@@ -21,8 +21,8 @@ enum Command {
     /// Print a flow's states and transitions
     Export {
         /// Which flow
-        #[arg(value_parser = flow_name())]
-        name: FlowName,
+        #[arg(value_parser = Exported::NAMES)]
+        name: String,
         /// For which reader
         #[arg(long, value_enum, default_value = "json")]
         format: Format,
@@ -55,17 +55,10 @@ impl From<Format> for flow::Format {
     }
 }
 
-/// Takes the flows' names, so that an unknown one is answered with the list of them.
-fn flow_name() -> impl clap::builder::TypedValueParser<Value = FlowName> {
-    use clap::builder::TypedValueParser as _;
-    clap::builder::PossibleValuesParser::new(FlowName::ALL.map(FlowName::as_str))
-        .try_map(|name| FlowName::ALL.into_iter().find(|flow| flow.as_str() == name).ok_or("there is no such flow"))
-}
-
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     const NEXT: &str = "Name a folder that may be written.";
     let Command::Export { name, format, out: folder } = &args.command;
-    let flow = Exported::of(*name);
+    let flow = Exported::named(name).with_context(|| format!("there is no flow {name}"))?;
     let Some(folder) = folder else {
         out::raw(&flow.print((*format).into()))?;
         return Ok(Exit::Fine);

@@ -32,6 +32,7 @@ mod run;
 mod serve;
 mod snapshot;
 mod status;
+mod task;
 mod twin;
 mod wave;
 
@@ -109,6 +110,7 @@ enum Command {
     /// Exits with 0 when it may merge or is merged, 1 when something stands against it, 3 when a person must decide, and also
     /// with 3 when its ledger is advisory: then anyone who can push a workflow could have written it, and it is no gate.
     Status(status::Args),
+    Task(task::Args),
     Twin(twin::Args),
     Wave(wave::Args),
 }
@@ -134,6 +136,7 @@ impl Command {
             Self::Serve(args) => serve::run(&args).await,
             Self::Snapshot(args) => snapshot::run(&args).await,
             Self::Status(args) => status::run(&args).await,
+            Self::Task(args) => task::run(&args),
             Self::Twin(args) => twin::run(&args).await,
             Self::Wave(args) => wave::run(&args),
         }
@@ -145,6 +148,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "action", "post", "inbox", "key"]),
     ("Rules", &["check", "guard", "wave", "run", "config", "flow"]),
+    ("Tasks", &["task"]),
     ("Proof", &["status", "next", "explain", "snapshot", "mcp", "replay", "audit"]),
 ];
 

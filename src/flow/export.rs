@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::{FlowName, Stage, TRANSITIONS, merge};
+use super::{FlowName, Stage, TRANSITIONS, merge, task};
 
 #[cfg(test)]
 pub(super) use law::constants;
@@ -43,15 +43,29 @@ pub struct File {
     pub text: String,
 }
 
+/// The name of the flow of one task. No policy chooses it: a task has it in its folder.
+const TASK: &str = "task";
+
 impl Exported {
+    /// Every table there is.
+    pub const NAMES: [&str; 3] = [FlowName::Merge.as_str(), FlowName::Pipeline.as_str(), TASK];
+
+    pub fn named(name: &str) -> Option<Self> {
+        match FlowName::ALL.into_iter().find(|flow| flow.as_str() == name) {
+            Some(flow) => Some(Self::of(flow)),
+            None => (name == TASK).then(Self::task),
+        }
+    }
+
     pub fn of(flow: FlowName) -> Self {
+        let edge = |action, from, to| Edge { action, from, to };
         let (initial, states, transitions) = match flow {
             FlowName::Pipeline => (
                 Stage::Ideating.as_str(),
                 Stage::ALL.iter().map(|stage| stage.as_str()).collect(),
                 TRANSITIONS
                     .iter()
-                    .map(|(action, from, to)| Edge { action: action.as_str(), from: from.as_str(), to: to.as_str() })
+                    .map(|(action, from, to)| edge(action.as_str(), from.as_str(), to.as_str()))
                     .collect(),
             ),
             FlowName::Merge => (
@@ -59,11 +73,26 @@ impl Exported {
                 merge::Stage::ALL.iter().map(|stage| stage.as_str()).collect(),
                 merge::TRANSITIONS
                     .iter()
-                    .map(|(action, from, to)| Edge { action: action.as_str(), from: from.as_str(), to: to.as_str() })
+                    .map(|(action, from, to)| edge(action.as_str(), from.as_str(), to.as_str()))
                     .collect(),
             ),
         };
         Self { schema: "phasegate/flow@1", name: flow.as_str(), initial, states, transitions }
+    }
+
+    fn task() -> Self {
+        let edge = |(action, from, to): &(task::Action, task::Stage, task::Stage)| Edge {
+            action: action.as_str(),
+            from: from.as_str(),
+            to: to.as_str(),
+        };
+        Self {
+            schema: "phasegate/flow@1",
+            name: TASK,
+            initial: task::Stage::default().as_str(),
+            states: task::Stage::ALL.map(task::Stage::as_str).to_vec(),
+            transitions: task::TRANSITIONS.iter().map(edge).collect(),
+        }
     }
 
     pub fn print(&self, format: Format) -> String {
@@ -179,8 +208,8 @@ mod tests {
 
     #[test]
     fn every_format_has_every_transition() {
-        for flow in FlowName::ALL {
-            let exported = Exported::of(flow);
+        for flow in Exported::NAMES {
+            let exported = Exported::named(flow).unwrap();
             for (format, per_edge) in [(Format::Mermaid, " --> "), (Format::Dot, " -> ")] {
                 let text = exported.print(format);
                 let start = usize::from(format == Format::Mermaid);
@@ -195,8 +224,8 @@ mod tests {
 
     #[test]
     fn every_transition_joins_two_states_of_the_flow() {
-        for flow in FlowName::ALL {
-            let exported = Exported::of(flow);
+        for flow in Exported::NAMES {
+            let exported = Exported::named(flow).unwrap();
             assert!(exported.states.contains(&exported.initial));
             for edge in &exported.transitions {
                 assert!(exported.states.contains(&edge.from), "{edge:?}");

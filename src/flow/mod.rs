@@ -11,6 +11,7 @@ pub mod export;
 pub mod merge;
 pub mod pipeline;
 mod table;
+pub mod task;
 
 pub use export::{Exported, Format};
 pub use table::{Action, Stage, TRANSITIONS};
@@ -32,7 +33,7 @@ pub enum FlowName {
 impl FlowName {
     pub const ALL: [FlowName; 2] = [FlowName::Merge, FlowName::Pipeline];
 
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             FlowName::Merge => "merge",
             FlowName::Pipeline => "pipeline",

@@ -31,6 +31,7 @@ pub mod reconcile;
 pub mod residue;
 pub mod review;
 pub mod risk;
+pub mod task;
 pub mod verify;
 pub mod weakened;
 pub mod world;
