@@ -12,6 +12,7 @@
 //! A new command is a file here, a variant of `Command` and its name in `GROUPS`.
 
 mod action;
+mod agent;
 mod app;
 mod audit;
 mod check;
@@ -86,6 +87,7 @@ const EXIT_CODES: &str = "Exit codes: 0 fine, 1 a finding exists, 2 wrong usage 
 #[derive(Debug, Subcommand)]
 enum Command {
     Action(action::Args),
+    Agent(agent::Args),
     Audit(audit::Args),
     Check(check::Args),
     Config(config::Args),
@@ -119,6 +121,7 @@ impl Command {
     async fn run(self) -> anyhow::Result<Exit> {
         match self {
             Self::Action(args) => action::run(&args).await,
+            Self::Agent(args) => agent::run(&args).await,
             Self::Audit(args) => audit::run(&args).await,
             Self::Check(args) => check::run(&args),
             Self::Config(args) => config::run(&args),
@@ -148,7 +151,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Try it", &["demo", "twin"]),
     ("Run it", &["serve", "action", "post", "inbox", "key"]),
     ("Rules", &["check", "guard", "wave", "run", "config", "flow"]),
-    ("Tasks", &["task"]),
+    ("Tasks", &["task", "agent"]),
     ("Proof", &["status", "next", "explain", "snapshot", "mcp", "replay", "audit"]),
 ];
 

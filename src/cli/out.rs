@@ -29,6 +29,13 @@ pub(super) fn complain(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
+/// Passes on what another program says, as it comes. On a runner of GitHub's some lines would be orders, so there it is left out.
+pub(super) fn passed_on(bytes: &[u8]) {
+    if !actions::inside() {
+        let _ = io::stderr().lock().write_all(bytes);
+    }
+}
+
 /// The stream that speaks to the runner: stderr where stdout is an object's. It reads both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stream {

@@ -355,8 +355,12 @@ fn law(
         let read = from_file(file)?;
         if let (None, Ok(repo)) = (&around.subject.base, &repo) {
             let named = args.base.as_deref().map(|base| check::revision(repo, base)).transpose()?;
-            let found =
-                || tip(repo, around).ok().filter(|(_, from)| *from == PolicyFrom::Base).map(|(commit, _)| commit);
+            let found = || {
+                tip(repo, around.subject.checkout.clone())
+                    .ok()
+                    .filter(|(_, from)| *from == PolicyFrom::Base)
+                    .map(|(commit, _)| commit)
+            };
             around.subject.base = named.or_else(found);
         }
         return Ok(read);
@@ -371,7 +375,7 @@ fn law(
     let (commit, from) = match (&args.base, around.law.take()) {
         (Some(base), _) => (check::revision(repo, base)?, PolicyFrom::Base),
         (None, Some(commit)) => (commit, PolicyFrom::Base),
-        (None, None) => tip(repo, around)?,
+        (None, None) => tip(repo, around.subject.checkout.clone())?,
     };
     if from == PolicyFrom::Base && around.subject.base.is_none() {
         around.subject.base = Some(commit.clone());
@@ -388,12 +392,31 @@ fn law(
     Ok((policy, read))
 }
 
+/// The policy that holds for work in this repository.
+pub(super) fn law_of(repo: &LocalRepo, base: Option<&str>, file: Option<&Path>) -> anyhow::Result<Policy> {
+    if let Some(file) = file {
+        return Ok(from_file(file)?.0);
+    }
+    let commit = match base {
+        Some(base) => check::revision(repo, base)?,
+        None => tip(repo, repo.resolve("HEAD")?)?.0,
+    };
+    let Some(blob) = repo.blob(&commit, &RepoPath::from(policy::PATH))? else {
+        bail!(
+            "the base ({}) has no {}\nCommit one to the default branch, or name a file with --policy",
+            commit.short(),
+            policy::PATH
+        );
+    };
+    parsed(&blob.bytes, &format!("at the base ({})", commit.short()))
+}
+
 /// The default branch's tip as far as this repository knows it.
-fn tip(repo: &LocalRepo, around: &Around) -> anyhow::Result<(CommitId, PolicyFrom)> {
+fn tip(repo: &LocalRepo, checkout: Option<CommitId>) -> anyhow::Result<(CommitId, PolicyFrom)> {
     if let Ok(tip) = check::default_tip(repo) {
         return Ok((tip, PolicyFrom::Base));
     }
-    let own = around.subject.checkout.clone().context("there is no commit here yet; name the policy with --policy")?;
+    let own = checkout.context("there is no commit here yet; name the policy with --policy")?;
     out::complain(
         "note: there is no default branch here (origin/HEAD, main, master); the policy of HEAD itself is taken.\n",
     );
@@ -468,7 +491,7 @@ fn stop_with_input(stop: CancellationToken) {
 }
 
 /// Actions interrupts a job that is cancelled, and asks it to end a little later.
-fn stop_on_signals() -> anyhow::Result<CancellationToken> {
+pub(super) fn stop_on_signals() -> anyhow::Result<CancellationToken> {
     let stop = CancellationToken::new();
     for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
         let (mut heard, stop) = (signal(kind).context("can't listen for signals")?, stop.clone());

@@ -22,6 +22,7 @@ pub mod memory;
 pub mod merge;
 pub mod paper;
 pub mod papers;
+pub mod pass;
 pub mod people;
 pub mod phase;
 pub mod proofs;

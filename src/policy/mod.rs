@@ -27,10 +27,11 @@ pub use law::{Declared, Effective, glob, globs, is_glob};
 pub use problem::{Finding, Problem, Report};
 pub use render::render_problems;
 pub use types::{
-    Account, Agents, Approver, Autonomy, Axes, Base, Build, Check, Commands, Completeness, Confine, Deploy, Deploying,
-    Earned, Enforce, Escalating, Flow, Freeze, Gates, Labels, Ledger, Limits, Log, LogWrite, MadeBy, MatchRule, Merge,
-    Mode, Network, People, Policy, Proofs, Queue, Reconciling, Remind, Repairs, Require, Reviewing, Risk, RunGate,
-    Runs, Size, Slices, Snapshots, Source, Start, Tier, TighterMode, Timeout, Verify, Weakening, Who, security,
+    Account, Agent, Agents, Approver, Autonomy, Axes, Base, Build, Check, Commands, Completeness, Confine, Deploy,
+    Deploying, Earned, Enforce, Escalating, Flow, Freeze, Gates, Labels, Ledger, Limits, Log, LogWrite, MadeBy,
+    MatchRule, Merge, Mode, Network, People, Policy, Proofs, Queue, Reconciling, Remind, Repairs, Require, Reviewing,
+    Risk, Role, RunGate, Runs, Size, Slices, Snapshots, Source, Start, Tier, TighterMode, Timeout, Verify, Weakening,
+    Who, security,
 };
 pub(crate) use types::{Word, words};
 

@@ -1,5 +1,6 @@
 //! From the tree to a [`Policy`]: every key, and what must hold between them.
 
+mod agents;
 mod gates;
 mod security;
 
@@ -83,9 +84,6 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     if let Some(f) = f.get("secrets").and_then(|s| d.map(s, &["allow"], &[])) {
         set(&mut p.secrets.allow, f.get("allow").and_then(|s| globs(d, s, "path globs")));
     }
-    if let Some(f) = f.get("agents").and_then(|s| d.map(s, &["lease"], &["main"])) {
-        p.agents.lease = f.get("lease").and_then(|s| gates::time(d, s));
-    }
     if let Some(f) = f.get("log").and_then(|s| d.map(s, &["write"], &[])) {
         set(&mut p.log.write, f.get("write").and_then(|s| d.word(s)));
     }
@@ -114,6 +112,7 @@ pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     }
     p.rules = f.get("match").and_then(|s| rules(d, s, &p)).unwrap_or_default();
     gates::read(d, &f, &mut p);
+    agents::read(d, &f, &mut p);
     ledger_apart(d, &f, &p);
     required(d, &f, &p);
     p

@@ -236,8 +236,24 @@ fn each_mistake_is_named() {
             "1:19 merge.require: the pipeline can't do without `review`: nothing gets through it without VERIFY and REVIEW -> Write `require: [verify, review]`, or leave the key out",
         ),
         (
-            "agents: { main: { command: [x] } }",
-            "1:11 agents.main: `agents.main` is not available in this version of Phasegate; remove it -> Remove `agents.main`",
+            "agents: { main: { command: [x], workflow: x.yml } }",
+            "1:33 agents.main.workflow: `agents.main.workflow` is not available in this version of Phasegate; remove it -> Remove `agents.main.workflow`",
+        ),
+        (
+            "agents: { main: { network: allow } }",
+            "1:11 agents.main: there is no `command`: nothing could be asked -> Add `command: [\"agent-cli\", \"--stdin\"]`",
+        ),
+        (
+            "agents: { main: { command: agent-cli --stdin } }",
+            "1:28 agents.main.command: expected a list of the program and its arguments, found the text `agent-cli --stdin` -> Write it as a list: `[\"agent-cli\", \"--stdin\"]`",
+        ),
+        (
+            "agents: { main: { command: [\"\"] } }",
+            "1:29 agents.main.command[0]: this is the program, and it has no name -> Write its name, or its path",
+        ),
+        (
+            "agents: { main: { command: [x], attempts: 6 } }",
+            "1:43 agents.main.attempts: expected a whole number from 1 to 5, found the number `6` -> Write a whole number from 1 to 5, in plain digits",
         ),
         (
             "flow: task",
@@ -369,7 +385,7 @@ fn what_a_merge_group_needs_is_reverify_or_carry() {
 #[test]
 fn what_a_later_version_will_know_is_refused_by_name() {
     let text = include_str!("../../tests/fixtures/policy/later.yml");
-    let expected = [(3, "flow: factory"), (18, "agents.main"), (19, "budget"), (20, "ledger.repository")];
+    let expected = [(3, "flow: factory"), (19, "agents.reader.comment"), (20, "budget"), (21, "ledger.repository")];
     let found: Vec<(u32, String)> = bad(text).into_iter().map(|p| (p.line, p.says)).collect();
     let expected: Vec<(u32, String)> = expected
         .into_iter()

@@ -41,10 +41,12 @@ macro_rules! words {
 pub(crate) use words;
 
 // Below the macro, which it uses.
+mod agents;
 mod escalating;
 mod gates;
 pub mod security;
 
+pub use agents::{Agent, Agents, Role};
 pub use escalating::{Escalating, Remind};
 pub use gates::*;
 
@@ -393,22 +395,6 @@ impl Log {
     /// A policy written before the key was there keeps its digest.
     fn says_nothing(&self) -> bool {
         self.write == LogWrite::default()
-    }
-}
-
-/// Agents at work.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Agents {
-    /// How long nobody who works on a change may be silent before the agent is taken to be gone. Without it, nobody is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lease: Option<Timeout>,
-}
-
-impl Agents {
-    /// A policy written before the key was there keeps its digest.
-    fn says_nothing(&self) -> bool {
-        self.lease.is_none()
     }
 }
 

@@ -26,6 +26,7 @@ mod path;
 mod program;
 mod rebuild;
 mod remote;
+mod take;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
@@ -48,6 +49,7 @@ pub use owners::{OWNERS, Owners};
 pub use path::RepoPath;
 pub use program::git_runs;
 pub use remote::{Access, Hand, Listed, Listing, Page, Remote, Sealed, Told};
+pub use take::{LARGEST_TAKEN, TakeError, Taken, taken};
 pub use update::{Ground, Landed, merged_in};
 
 pub type Result<T> = std::result::Result<T, Error>;

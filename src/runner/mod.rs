@@ -19,6 +19,7 @@ mod junit;
 mod lacks;
 pub mod order;
 mod output;
+pub mod pass;
 mod place;
 mod process;
 pub mod proofs;
@@ -242,7 +243,7 @@ pub async fn carry_out(
         let prints = plan.prints.get(at).and_then(Option::as_deref);
         let shell = &shell;
         let job = Job { shell, command, prints, folder, environment, deadline, masks, orphans, enclosure, most };
-        let (done, stood) = one(&job, plan, watcher, stop).await?;
+        let (done, stood) = one(&job, plan.audits, plan.output, &mut |bytes| watcher.says(bytes), stop).await?;
         walls.extend(stood);
         watcher.ended(&done);
         commands.push(done);
@@ -253,7 +254,7 @@ pub async fn carry_out(
         duration_ms: millis(clock.elapsed()),
         shell: shell.shown(),
         environment: environ::described(&environment),
-        confinement: confinement(plan, &walls),
+        confinement: stood(&plan.walls, plan.walls_required, &walls),
         commands,
         read: reports::read(&plan.folder, &plan.reports, &before, &masks),
         coverage: coverage::read(&plan.folder, &plan.coverage, &covered, &masks),
@@ -322,25 +323,26 @@ pub fn conclude(plan: &Plan, carried: Carried, beside: Beside, judge: Judge) -> 
 }
 
 /// What is to be said of the walls: one counts where it stood around each command.
-fn confinement(plan: &Plan, walls: &[Walls]) -> Confinement {
+fn stood(enclosure: &Result<Enclosure, String>, required: bool, walls: &[Walls]) -> Confinement {
     let stood = |wall: &Wall| walls.iter().all(|walls| walls.stand.contains(wall));
     let stand: Vec<Wall> = walls.first().map_or(&[][..], |first| &first.stand).iter().copied().filter(stood).collect();
     let mut open: Vec<Open> = walls.iter().flat_map(|walls| walls.open.clone()).collect();
     open.sort();
     open.dedup();
     let confined = !stand.is_empty() && open.is_empty();
-    let why = plan.walls.as_ref().err().cloned();
-    Confinement { confined, required: plan.walls_required, stand, open, why }
+    let why = enclosure.as_ref().err().cloned();
+    Confinement { confined, required, stand, open, why }
 }
 
 async fn one(
     job: &Job<'_>,
-    plan: &Plan,
-    watcher: &mut dyn Watcher,
+    audit: bool,
+    most: Size,
+    says: &mut (dyn FnMut(&[u8]) + Send),
     stop: &CancellationToken,
 ) -> Option<(CommandRun, Option<Walls>)> {
     let (started, clock) = (now(), Instant::now());
-    let Done { ended, said, walls } = process::carry_out(job, &mut |bytes| watcher.says(bytes), stop).await;
+    let Done { ended, said, walls } = process::carry_out(job, says, stop).await;
     let (outcome, status, signal, why) = match ended {
         Ended::Exited(status) => (CommandOutcome::Exited, Some(status), None, None),
         Ended::Signalled(signal) => (CommandOutcome::Signalled, None, Some(signal), None),
@@ -350,7 +352,7 @@ async fn one(
             (CommandOutcome::OverLimit, None, None, Some(why))
         }
         Ended::OverLimit(Limit::Output) => {
-            let why = format!("it said more than {}", plan.output);
+            let why = format!("it said more than {most}");
             (CommandOutcome::OverLimit, None, None, Some(why))
         }
         Ended::NotStarted(why) => (CommandOutcome::NotStarted, None, None, Some(text::line(&why, 300))),
@@ -367,7 +369,7 @@ async fn one(
         ended: Some(now().max(started)),
         duration_ms: millis(clock.elapsed()),
         output: Some(OutputKept { bytes, digest, tail, whole, said }),
-        audit: plan.audits,
+        audit,
     };
     Some((done, walls))
 }

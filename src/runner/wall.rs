@@ -171,6 +171,14 @@ pub(crate) struct Spec {
     pub(crate) without: Option<String>,
 }
 
+/// A user that nobody is, for one run; none where there is none to be had.
+pub fn new_user() -> Option<u32> {
+    #[cfg(target_os = "linux")]
+    return linux::fresh_user();
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
 /// This program, also where its file was replaced meanwhile, and where it is not in the root folder any more.
 const THIS: &str = "/proc/self/exe";
 /// The argument after which it is told what to do inside. It is no command: people have no use for it.
@@ -179,7 +187,7 @@ const CONFINED: &str = "confined";
 const BUILDER: &str = "builder";
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{fresh_user, order};
+pub(crate) use linux::order;
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -224,7 +232,7 @@ mod linux {
     }
 
     /// A user that nobody is, for one run. None where this process is not root, or has no numbers to give.
-    pub(crate) fn fresh_user() -> Option<u32> {
+    pub(super) fn fresh_user() -> Option<u32> {
         if !rustix::process::geteuid().is_root() {
             return None;
         }

@@ -61,6 +61,13 @@ impl Worktree {
         &self.folder
     }
 
+    /// Whether it is not at the commit any more that was laid out: somebody in it has committed, or left it for a branch. Its
+    /// repository is not opened for that.
+    pub fn has_moved(&self, commit: &CommitId) -> bool {
+        let head = std::fs::read_to_string(self.folder.join(".git/HEAD")).unwrap_or_default();
+        head.trim() != commit.as_str()
+    }
+
     /// An empty folder beside it.
     pub fn scratch(&self) -> &Path {
         &self.scratch

@@ -10,7 +10,7 @@ use crate::ids::CommitId;
 use crate::policy::{Network, Runs};
 use crate::repo::{Laid, LocalRepo};
 use crate::runner::order::Order;
-use crate::runner::wall::{Confine, Enclosure, Limits};
+use crate::runner::wall::{Confine, Enclosure, Limits, new_user};
 use crate::runner::worktree::Worktree;
 use crate::runner::{Around, reads};
 
@@ -99,7 +99,7 @@ impl Ground {
     ) -> anyhow::Result<Self> {
         let below = std::env::var_os("RUNNER_TEMP").filter(|folder| !folder.is_empty());
         let below = below.map_or_else(std::env::temp_dir, PathBuf::from);
-        let user = fresh_user();
+        let user = new_user();
         let worktree = Worktree::of(&repo.common_folder(), content, &below, user).await?;
         let folder =
             within(repo, asked).map_or_else(|| worktree.folder().to_owned(), |path| worktree.folder().join(path));
@@ -140,16 +140,6 @@ impl Ground {
         };
         Ok(Self { folder, walls, environment, left_out, worktree: Some(worktree) })
     }
-}
-
-#[cfg(target_os = "linux")]
-fn fresh_user() -> Option<u32> {
-    crate::runner::wall::fresh_user()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn fresh_user() -> Option<u32> {
-    None
 }
 
 /// The folder that the commands run in is not in the content.

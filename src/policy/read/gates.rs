@@ -252,11 +252,22 @@ fn runs(d: &mut Decoder, f: &Fields<'_>, to: Running<'_>) {
     set(to.reports, f.get("reports").and_then(|s| globs(d, s, "path globs")));
     set(to.timeout, f.get("timeout").and_then(|s| time(d, s)));
     set(to.network, f.get("network").and_then(|s| d.word(s)));
+    confine(d, f, to.confine);
+    if f.get("run").is_some() {
+        return;
+    }
+    for spot in RUNS[1..].iter().filter_map(|key| f.get(key)) {
+        let says = "this has no effect without `run`: there are no commands that it could be about";
+        d.problem(spot.key, &spot.path, says, "Add `run: [\"…\"]`, or remove it");
+    }
+}
+
+/// The walls around what is run.
+pub(super) fn confine(d: &mut Decoder, f: &Fields<'_>, confine: &mut Confine) {
     if let Some(f) = f
         .get("confine")
         .and_then(|s| d.map(s, &["read", "secrets", "memory", "processes", "output", "file", "required"], &[]))
     {
-        let confine = to.confine;
         set(&mut confine.read, f.get("read").and_then(|s| readable(d, s)));
         set(&mut confine.secrets, f.get("secrets").and_then(|s| variables(d, s)));
         set(&mut confine.memory, f.get("memory").and_then(|s| size(d, s)));
@@ -265,13 +276,6 @@ fn runs(d: &mut Decoder, f: &Fields<'_>, to: Running<'_>) {
         let processes = f.get("processes").and_then(|s| d.number(s, 1..=1_000_000));
         set(&mut confine.processes, processes.and_then(|count| u32::try_from(count).ok()));
         set(&mut confine.required, f.get("required").and_then(|s| d.boolean(s)));
-    }
-    if f.get("run").is_some() {
-        return;
-    }
-    for spot in RUNS[1..].iter().filter_map(|key| f.get(key)) {
-        let says = "this has no effect without `run`: there are no commands that it could be about";
-        d.problem(spot.key, &spot.path, says, "Add `run: [\"…\"]`, or remove it");
     }
 }
 

@@ -71,7 +71,7 @@ pub struct Gates {
 
 /// A value that a policy written before its key was there has too. It is left out of what is written, so that such a
 /// policy keeps its digest, and the evidence that names it.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 

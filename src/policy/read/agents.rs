@@ -1,0 +1,68 @@
+//! Reading `agents`: the programs that work.
+
+use super::gates::{confine, time};
+use super::set;
+use crate::policy::decode::{Decoder, Fields, Spot};
+use crate::policy::types::*;
+
+const MAX_WORDS: usize = 50;
+const MAX_WORD: usize = 4096;
+/// Adapters that are not there yet.
+const LATER: [&str; 2] = ["comment", "workflow"];
+
+pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
+    if let Some(f) = top.get("agents").and_then(|s| d.map(s, &["lease", "main", "reader"], &[])) {
+        p.agents.lease = f.get("lease").and_then(|s| time(d, s));
+        p.agents.main = f.get("main").and_then(|s| agent(d, s));
+        p.agents.reader = f.get("reader").and_then(|s| agent(d, s));
+    }
+}
+
+fn agent(d: &mut Decoder, spot: &Spot<'_>) -> Option<Agent> {
+    let before = d.problems.len();
+    let f = d.map(spot, &["command", "timeout", "attempts", "network", "confine"], &LATER)?;
+    let mut agent = Agent::default();
+    set(&mut agent.timeout, f.get("timeout").and_then(|s| time(d, s)));
+    let attempts = f.get("attempts").and_then(|s| d.number(s, 1..=5));
+    agent.attempts = attempts.and_then(|number| u32::try_from(number).ok());
+    set(&mut agent.network, f.get("network").and_then(|s| d.word(s)));
+    confine(d, &f, &mut agent.confine);
+    let Some(command) = f.get("command") else {
+        // Under a misspelt key, or one that is not there yet, it may have been said.
+        if d.problems.len() > before {
+            return None;
+        }
+        let says = "there is no `command`: nothing could be asked";
+        d.problem(spot.key, &spot.path, says, "Add `command: [\"agent-cli\", \"--stdin\"]`");
+        return None;
+    };
+    agent.command = words(d, command)?;
+    Some(agent)
+}
+
+/// A program and its arguments.
+fn words(d: &mut Decoder, spot: &Spot<'_>) -> Option<Vec<String>> {
+    let items = d.items_like(spot, "the program and its arguments", MAX_WORDS, |text| {
+        let quoted: Vec<String> = text.split_whitespace().map(|word| format!("\"{word}\"")).collect();
+        format!("`[{}]`", quoted.join(", "))
+    })?;
+    if items.is_empty() {
+        let next = "Write `[\"agent-cli\", \"--stdin\"]` or the like";
+        d.problem(spot.at(), &spot.path, "the list is empty: nothing would be run", next);
+        return None;
+    }
+    let mut words = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        let Some(text) = d.text(item) else { continue };
+        let (says, next) = if at == 0 && text.trim().is_empty() {
+            ("this is the program, and it has no name".to_owned(), "Write its name, or its path")
+        } else if text.len() > MAX_WORD || text.contains('\0') {
+            (format!("this may have at most {MAX_WORD} bytes, and no NUL"), "Put it into a file, and name that")
+        } else {
+            words.push(text.to_owned());
+            continue;
+        };
+        d.problem(item.at(), &item.path, says, next);
+    }
+    Some(words)
+}

@@ -1,0 +1,88 @@
+//! Agents at work: who they are, and what a pass of one may take.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Word;
+use super::gates::{Confine, Network, Timeout, is_default};
+
+words! {
+    /// What an agent is asked for. Only the main one's changes become a commit; the others look, and may write nothing.
+    Role {
+        Main = "main",
+        Scout = "scout",
+        Verifier = "verifier",
+        Reviewer = "reviewer",
+        Critic = "critic",
+        Challenger = "challenger",
+        Arbiter = "arbiter",
+    }
+}
+
+impl Role {
+    pub const EACH: [Self; 7] =
+        [Self::Main, Self::Scout, Self::Verifier, Self::Reviewer, Self::Critic, Self::Challenger, Self::Arbiter];
+
+    /// Whether it may write nothing but its answer.
+    pub fn is_read_only(self) -> bool {
+        self != Self::Main
+    }
+}
+
+/// Agents at work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Agents {
+    /// How long nobody who works on a change may be silent before the agent is taken to be gone. Without it, nobody is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Timeout>,
+    /// Who does the work: the one whose changes become commits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub main: Option<Agent>,
+    /// Who looks and writes nothing but an answer: scouts, verifiers, reviewers, critics, challengers and arbiters. Without it, the
+    /// main one's program is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reader: Option<Agent>,
+}
+
+impl Agents {
+    /// A policy written before the key was there keeps its digest.
+    pub(super) fn says_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub fn of(&self, role: Role) -> Option<&Agent> {
+        match role {
+            Role::Main => self.main.as_ref(),
+            _ => self.reader.as_ref().or(self.main.as_ref()),
+        }
+    }
+}
+
+/// A program that works on a prompt. It is run in a copy of the content, behind the walls that the commands of a gate have.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Agent {
+    /// The program and its arguments. The prompt is its standard input, and the file that `PHASEGATE_PROMPT` names.
+    #[schemars(length(min = 1, max = 50), inner(length(max = 4096)))]
+    pub command: Vec<String>,
+    /// How long a pass may take, with every attempt.
+    #[serde(skip_serializing_if = "is_default")]
+    pub timeout: Timeout,
+    /// How often it is asked in one pass, where its answer is not of the form [default: 2].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 5))]
+    pub attempts: Option<u32>,
+    /// Whether it reaches the network. One that asks a model elsewhere has to.
+    #[serde(skip_serializing_if = "is_default")]
+    pub network: Network,
+    /// The walls around it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub confine: Confine,
+}
+
+impl Agent {
+    pub fn attempts(&self) -> u32 {
+        self.attempts.unwrap_or(2)
+    }
+}

@@ -1,0 +1,328 @@
+//! What a folder that was laid out has become, taken back as a tree.
+//!
+//! Whoever worked in the folder may have done anything to the repository in it: moved its head, set a filter, a hook, a file system
+//! monitor. So that repository is not opened. The files are read into one of our own, which borrows the same objects, with nothing of
+//! the folder's settings; and none of it is in the repository that it came from before somebody asks for it.
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use git2::{IndexAddOption, ObjectType, Odb, Oid, Repository, Tree, TreeWalkMode, TreeWalkResult};
+
+use super::local::{LocalRepo, commit_id};
+use super::{Delta, Error, RepoPath, Result};
+use crate::ids::CommitId;
+
+/// A file with more bytes is not taken: no host of repositories takes it either.
+pub const LARGEST_TAKEN: u64 = 100 * 1024 * 1024;
+/// So many files may differ.
+const MOST_TAKEN: usize = 20_000;
+
+/// The content of a folder, apart from the repository that it is to go into.
+pub struct Taken {
+    own: Repository,
+    tree: Oid,
+    /// What differs from the commit that was laid out.
+    pub deltas: Vec<Delta>,
+    /// Repositories inside of it, whose files are nobody's here.
+    pub nested: BTreeSet<String>,
+}
+
+/// Why a folder's content can't be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum TakeError {
+    #[error("`{path}` has {bytes} bytes, and at most {LARGEST_TAKEN} are taken of a file")]
+    TooLarge { path: String, bytes: u64 },
+    #[error("{0} files differ, and at most {MOST_TAKEN} are taken")]
+    TooMany(usize),
+    #[error(transparent)]
+    Repo(#[from] Error),
+}
+
+impl From<git2::Error> for TakeError {
+    fn from(error: git2::Error) -> Self {
+        Self::Repo(error.into())
+    }
+}
+
+/// Takes what is in `folder`, where `commit` was laid out, of the repository with these objects. `own` is an empty folder, for as long
+/// as the result is there.
+pub fn taken(folder: &Path, objects: &Path, commit: &CommitId, own: &Path) -> std::result::Result<Taken, TakeError> {
+    let repo = Repository::init_bare(own).map_err(Error::from)?;
+    let objects = objects.to_str().filter(|path| !path.contains('\n'));
+    let objects =
+        objects.ok_or_else(|| Error::Fetch("the path of the repository is not one line of text".to_owned()))?;
+    let cant = || Error::io("can't set up the copy");
+    std::fs::write(own.join("objects/info/alternates"), format!("{objects}\n")).map_err(cant())?;
+    // As it was laid out, so it is taken back: byte for byte.
+    std::fs::create_dir_all(own.join("info")).map_err(cant())?;
+    let plain = "* -text !eol -ident !filter !working-tree-encoding\n";
+    std::fs::write(own.join("info/attributes"), plain).map_err(cant())?;
+    drop(repo);
+    let repo = Repository::open_bare(own)?;
+    repo.set_workdir(folder, false)?;
+    let before = repo.find_commit(Oid::from_str(commit.as_str()).map_err(Error::from)?)?.tree()?;
+    let mut index = repo.index()?;
+    index.read_tree(&before)?;
+
+    let mut too_large = None;
+    let mut nested = BTreeSet::new();
+    {
+        let mut look = |path: &Path, _: &[u8]| -> i32 {
+            let (skip, stop) = (1, -1);
+            if path.components().any(|part| part.as_os_str() == "__pycache__") {
+                return skip;
+            }
+            let there = folder.join(path);
+            let Ok(about) = there.symlink_metadata() else { return 0 };
+            if about.is_dir() {
+                nested.insert(path.to_string_lossy().trim_end_matches('/').to_owned());
+                return skip;
+            }
+            if about.is_file() && about.len() > LARGEST_TAKEN {
+                too_large = Some((path.to_string_lossy().into_owned(), about.len()));
+                return stop;
+            }
+            0
+        };
+        let updated = index.update_all(["*"], Some(&mut look));
+        let added = updated.and_then(|()| index.add_all(["*"], IndexAddOption::DEFAULT, Some(&mut look)));
+        if let Some((path, bytes)) = too_large {
+            return Err(TakeError::TooLarge { path, bytes });
+        }
+        added?;
+    }
+    let tree = index.write_tree()?;
+    let by = git2::Signature::new("phasegate", "phasegate@localhost", &git2::Time::new(0, 0))?;
+    let deltas = {
+        let parent = repo.find_commit(Oid::from_str(commit.as_str()).map_err(Error::from)?)?;
+        let now = repo.commit(None, &by, &by, "what was left", &repo.find_tree(tree)?, &[&parent])?;
+        use super::Reader as _;
+        LocalRepo::open(own)?.diff(commit, &commit_id(now)?)?
+    };
+    drop(before);
+    if deltas.len() > MOST_TAKEN {
+        return Err(TakeError::TooMany(deltas.len()));
+    }
+    Ok(Taken { own: repo, tree, deltas, nested })
+}
+
+impl Taken {
+    /// One of its files; none where there is no such file.
+    pub fn file(&self, path: &RepoPath) -> Result<Option<Vec<u8>>> {
+        let tree = self.own.find_tree(self.tree)?;
+        let entry = match tree.get_path(Path::new(std::ffi::OsStr::from_bytes(path.as_bytes()))) {
+            Ok(entry) => entry,
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let plain = matches!(entry.filemode(), 0o100_644 | 0o100_755);
+        if entry.kind() != Some(ObjectType::Blob) || !plain {
+            return Ok(None);
+        }
+        Ok(Some(self.own.find_blob(entry.id())?.content().to_vec()))
+    }
+
+    /// With other bytes in one of its files.
+    pub fn with(&mut self, path: &RepoPath, bytes: &[u8]) -> Result<()> {
+        let tree = self.own.find_tree(self.tree)?;
+        let mut index = git2::Index::new()?;
+        index.read_tree(&tree)?;
+        let time = git2::IndexTime::new(0, 0);
+        index.add(&git2::IndexEntry {
+            ctime: time,
+            mtime: time,
+            dev: 0,
+            ino: 0,
+            mode: 0o100_644,
+            uid: 0,
+            gid: 0,
+            file_size: 0,
+            id: self.own.blob(bytes)?,
+            flags: 0,
+            flags_extended: 0,
+            path: path.as_bytes().to_vec(),
+        })?;
+        self.tree = index.write_tree_to(&self.own)?;
+        Ok(())
+    }
+
+    /// A commit of it after its parent, in the repository with this git folder. No branch is moved.
+    pub fn commit(&self, git_folder: &Path, parent: &CommitId, message: &str, by: (&str, &str)) -> Result<CommitId> {
+        let into = Repository::open(git_folder)?;
+        let odb = into.odb()?;
+        let tree = self.own.find_tree(self.tree)?;
+        self.carry_over(&tree, &odb)?;
+        let by = git2::Signature::now(by.0, by.1)?;
+        let parent = into.find_commit(Oid::from_str(parent.as_str())?)?;
+        let id = into.commit(None, &by, &by, message, &into.find_tree(self.tree)?, &[&parent])?;
+        commit_id(id)
+    }
+
+    /// What the other repository does not have of a tree, the leaves first, so that nothing is there without what it names.
+    fn carry_over(&self, tree: &Tree<'_>, to: &Odb<'_>) -> Result<()> {
+        let from = self.own.odb()?;
+        let mut missing: Vec<Oid> = Vec::new();
+        tree.walk(TreeWalkMode::PreOrder, |_, entry| {
+            let there = entry.kind() == Some(ObjectType::Commit) || to.exists(entry.id());
+            if !there {
+                missing.push(entry.id());
+            }
+            match there {
+                true => TreeWalkResult::Skip,
+                false => TreeWalkResult::Ok,
+            }
+        })?;
+        for id in missing.into_iter().rev().chain([tree.id()]) {
+            let object = from.read(id)?;
+            to.write(object.kind(), object.data())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repo::Reader as _;
+    use crate::repo::borrowed;
+    use crate::repo::testing::Scratch;
+
+    const FILE: u32 = 0o100_644;
+
+    struct Laid {
+        dir: tempfile::TempDir,
+        objects: std::path::PathBuf,
+    }
+
+    impl Laid {
+        fn folder(&self) -> std::path::PathBuf {
+            self.dir.path().join("work")
+        }
+    }
+
+    async fn laid(files: &[(&[u8], u32, &[u8])]) -> (Scratch, CommitId, Laid) {
+        let repo = Scratch::new();
+        let commit = repo.commit(&[], files);
+        let from = repo.reader().common_folder();
+        let laid = Laid { dir: tempfile::tempdir().unwrap(), objects: from.join("objects") };
+        borrowed(&laid.folder(), &from, &commit, &[], std::time::Duration::from_secs(60)).await.unwrap();
+        (repo, commit, laid)
+    }
+
+    fn take(copy: &Laid, commit: &CommitId, own: &Path) -> Taken {
+        taken(&copy.folder(), &copy.objects, commit, own).unwrap()
+    }
+
+    fn paths(taken: &Taken) -> Vec<String> {
+        taken.deltas.iter().map(|delta| delta.path.to_string()).collect()
+    }
+
+    #[tokio::test]
+    async fn what_was_done_is_taken_and_lands_whole() {
+        let files: &[(&[u8], u32, &[u8])] = &[
+            (b"lamp.py", FILE, b"1\r\n"),
+            (b"gone.py", FILE, b"2"),
+            (b"same.py", FILE, b"3"),
+            (b".gitignore", FILE, b"out/\n"),
+            (b".gitattributes", FILE, b"*.py text eol=lf\n"),
+            (b"__pycache__/x.pyc", FILE, b"4"),
+        ];
+        let (repo, commit, copy) = laid(files).await;
+        let at = |path: &str| copy.folder().join(path);
+        std::fs::write(at("lamp.py"), "5\r\n").unwrap();
+        std::fs::remove_file(at("gone.py")).unwrap();
+        std::fs::create_dir_all(at("new/deep")).unwrap();
+        std::fs::write(at("new/deep/a.py"), "6").unwrap();
+        std::fs::create_dir_all(at("out")).unwrap();
+        std::fs::write(at("out/ignored"), "7").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", at("link")).unwrap();
+        let own = tempfile::tempdir().unwrap();
+        let taken = take(&copy, &commit, own.path());
+        assert_eq!(paths(&taken), ["gone.py", "lamp.py", "link", "new/deep/a.py"]);
+        let git = repo.reader().common_folder();
+        let done = taken.commit(&git, &commit, "done", ("bot", "bot@localhost")).unwrap();
+        let reader = repo.reader();
+        let text = |path: &str| reader.blob(&done, &RepoPath::parse(path).unwrap()).unwrap().map(|blob| blob.bytes);
+        assert_eq!(text("lamp.py").unwrap(), b"5\r\n", "byte for byte");
+        assert_eq!(text("new/deep/a.py").unwrap(), b"6");
+        assert_eq!(text("__pycache__/x.pyc").unwrap(), b"4", "what was not laid out is not gone");
+        assert!(text("gone.py").is_none() && text("out/ignored").is_none());
+        assert_eq!(text("link").unwrap(), b"/etc/passwd", "a link is its text, and not what it leads to");
+        assert_eq!(reader.commit(&done).unwrap().parents, [commit]);
+    }
+
+    #[tokio::test]
+    async fn nothing_of_it_is_in_the_repository_before_it_is_asked_for() {
+        let (repo, commit, copy) = laid(&[(b"a", FILE, b"1")]).await;
+        std::fs::write(copy.folder().join("a"), "not for keeps").unwrap();
+        let own = tempfile::tempdir().unwrap();
+        let taken = take(&copy, &commit, own.path());
+        let blob = Oid::hash_object(ObjectType::Blob, b"not for keeps").unwrap();
+        let there = || Repository::open_bare(repo.path()).unwrap().odb().unwrap().exists(blob);
+        assert!(!there());
+        taken.commit(&repo.reader().common_folder(), &commit, "kept", ("bot", "bot@localhost")).unwrap();
+        assert!(there());
+    }
+
+    #[tokio::test]
+    async fn what_was_done_to_the_repository_in_it_does_nothing() {
+        let (_repo, commit, copy) = laid(&[(b"a", FILE, b"1"), (b"b", FILE, b"2")]).await;
+        let git = copy.folder().join(".git");
+        // It commits by itself, sets a filter and a program to be asked, and hides a change from git.
+        let run = |args: &[&str]| {
+            let mut git = std::process::Command::new("git");
+            git.arg("-C").arg(copy.folder()).args(["-c", "user.name=x", "-c", "user.email=x@y"]).args(args);
+            assert!(git.output().unwrap().status.success(), "{args:?}");
+        };
+        std::fs::write(copy.folder().join("a"), "own").unwrap();
+        run(&["commit", "-qam", "by itself"]);
+        run(&["update-index", "--assume-unchanged", "b"]);
+        std::fs::write(copy.folder().join("b"), "hidden").unwrap();
+        let proof = copy.dir.path().join("ran");
+        let config = format!(
+            "[filter \"x\"]\n clean = touch {0}\n[core]\n fsmonitor = touch {0}\n excludesFile = /dev/null\n",
+            proof.display()
+        );
+        std::fs::write(git.join("config"), config).unwrap();
+        std::fs::write(git.join("info/attributes"), "* filter=x\n").unwrap();
+        std::fs::write(git.join("info/exclude"), "*\n").unwrap();
+        std::fs::write(copy.folder().join("c"), "new").unwrap();
+        let own = tempfile::tempdir().unwrap();
+        assert_eq!(paths(&take(&copy, &commit, own.path())), ["a", "b", "c"]);
+        assert!(!proof.exists());
+        // Without any repository in it, too.
+        std::fs::remove_dir_all(&git).unwrap();
+        let own = tempfile::tempdir().unwrap();
+        assert_eq!(paths(&take(&copy, &commit, own.path())), ["a", "b", "c"]);
+    }
+
+    #[tokio::test]
+    async fn a_repository_inside_of_it_is_left_out_and_named() {
+        let (_repo, commit, copy) = laid(&[(b"a", FILE, b"1")]).await;
+        let inner = Repository::init(copy.folder().join("inner")).unwrap();
+        std::fs::write(copy.folder().join("inner/x"), "1").unwrap();
+        let by = git2::Signature::now("x", "x@y").unwrap();
+        let tree = inner.find_tree(inner.treebuilder(None).unwrap().write().unwrap()).unwrap();
+        inner.commit(Some("HEAD"), &by, &by, "x", &tree, &[]).unwrap();
+        let own = tempfile::tempdir().unwrap();
+        let taken = take(&copy, &commit, own.path());
+        assert_eq!((paths(&taken), taken.nested.len()), (Vec::new(), 1), "{:?}", taken.nested);
+    }
+
+    #[tokio::test]
+    async fn one_of_its_files_is_read_and_written() {
+        let (repo, commit, copy) = laid(&[(b"t/STATE.md", FILE, b"Phase: shape\n")]).await;
+        std::fs::write(copy.folder().join("t/STATE.md"), "Phase: done\n").unwrap();
+        let own = tempfile::tempdir().unwrap();
+        let mut taken = take(&copy, &commit, own.path());
+        let path = RepoPath::parse("t/STATE.md").unwrap();
+        assert_eq!(taken.file(&path).unwrap().unwrap(), b"Phase: done\n");
+        taken.with(&path, b"Phase: shape\nStatus: put back\n").unwrap();
+        assert!(taken.file(&RepoPath::parse("t").unwrap()).unwrap().is_none(), "a folder is no file");
+        let done = taken.commit(&repo.reader().common_folder(), &commit, "x", ("bot", "bot@localhost")).unwrap();
+        let blob = repo.reader().blob(&done, &path).unwrap().unwrap();
+        assert_eq!(blob.bytes, b"Phase: shape\nStatus: put back\n");
+    }
+}
