@@ -94,6 +94,9 @@ pub(super) fn fresh(new: &Unit, taken: &Taken) -> Vec<Weaker> {
         // What is only planned says so.
         return if mark.what == "`todo`" { Vec::new() } else { vec![skipped(new, mark)] };
     }
+    if let Some(mark) = &new.asks {
+        return vec![asked(new, mark)];
+    }
     let mut found: Vec<Weaker> = late(new, &[]).into_iter().collect();
     found.extend(caught(new, 0));
     found.extend(mocked(new, &[], taken));
@@ -116,6 +119,9 @@ pub(super) fn units(old: &Unit, new: &Unit, around: &Around, taken: &Taken) -> O
             (Some(_), Some(_)) => return Some(Vec::new()),
             _ => {}
         }
+    }
+    if let Some(mark) = new.asks.as_ref().filter(|_| new.test && old.skip.is_none() && old.asks.is_none()) {
+        return Some(vec![asked(new, mark)]);
     }
     if let Some(mark) = new.limited.as_ref().filter(|_| new.test && old.skip.is_none() && old.limited.is_none()) {
         let says = format!("The test is not run as usual: {}.", mark.what);
@@ -146,6 +152,12 @@ pub(super) fn units(old: &Unit, new: &Unit, around: &Around, taken: &Taken) -> O
 fn skipped(new: &Unit, mark: &Mark) -> Weaker {
     let says = format!("The test is not run, or may fail: {}.", mark.what);
     say(new, What::Skipped, mark.line, false, says, "Make it run, or say in the commit why it can't.")
+}
+
+/// Where the code is wrong the test is not run.
+fn asked(new: &Unit, mark: &Mark) -> Weaker {
+    let says = format!("The test is left out where the code is wrong: {}.", mark.what);
+    say(new, What::Skipped, mark.line, false, says, "Ask only where the test runs, and check what the code gives.")
 }
 
 /// A test whose class is none that a runner takes.

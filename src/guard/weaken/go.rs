@@ -137,6 +137,14 @@ fn fails(tree: &Tree<'_>, line: usize) -> bool {
         || call.is_some_and(|call| tree.field(call, "function").is_some_and(|name| tree.words(name) == "panic"))
 }
 
+/// Whether a statement skips the test.
+fn skips(tree: &Tree<'_>, line: usize) -> bool {
+    let call =
+        if tree.kind(line) == "expression_statement" { tree.child_of_kind(line, "call_expression") } else { None };
+    let name = call.and_then(|call| tree.field(call, "function")).map_or("", |name| tree.words(name));
+    name.rsplit_once('.').is_some_and(|(on, name)| is_handle(on) && matches!(name, "Skip" | "Skipf" | "SkipNow"))
+}
+
 /// Whether a statement only says something.
 fn is_told(tree: &Tree<'_>, line: usize) -> bool {
     let call =
@@ -161,6 +169,12 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     }
     if !depends {
         return;
+    }
+    if lines(tree, body).into_iter().any(|line| skips(tree, line)) {
+        let tokens = walk.tokens(condition);
+        let before = tree.field(at, "initializer").and_then(|first| tree.field(first, "right"));
+        let before = before.map(|right| walk.tokens(right)).unwrap_or_default();
+        walk.skips_where(at, &tokens, &before, "the `if` before it");
     }
     if lines(tree, body).first().is_some_and(|line| tree.kind(*line) == "return_statement") {
         let tokens = walk.tokens(condition);

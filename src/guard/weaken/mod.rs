@@ -11,6 +11,7 @@
 //! It never decides alone: it is for whoever reviews. What got weaker does not pass by itself, and blocks only where the policy
 //! says so; a person's approval takes it as it is.
 
+mod asks;
 mod cfg;
 mod chains;
 mod change;

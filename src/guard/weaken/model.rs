@@ -212,6 +212,11 @@ pub(super) struct Mark {
 pub(super) const ONLY: &str = "it is run only with ";
 
 impl Mark {
+    /// Whether it says that a skip asks the code.
+    pub(super) fn is_asked(&self) -> bool {
+        self.what.ends_with(super::asks::ASKS)
+    }
+
     /// Whether it says under which condition something is still run.
     pub(super) fn is_limit(&self) -> bool {
         self.what.starts_with(ONLY)
@@ -256,6 +261,8 @@ pub(super) struct Unit {
     pub(super) skip: Option<Mark>,
     /// It is run only under this condition: a feature, a word of the environment.
     pub(super) limited: Option<Mark>,
+    /// It is left out by what the code gives.
+    pub(super) asks: Option<Mark>,
     /// It stands in a class that no runner takes for one of tests.
     pub(super) uncollected: Option<Mark>,
     /// It is run before each test beside it.
@@ -321,7 +328,9 @@ impl Unit {
     /// A mark that skips it, or says under which condition it is still run.
     pub(super) fn skipped_by(&mut self, mark: Option<Mark>) {
         let Some(mark) = mark else { return };
-        if mark.is_limit() {
+        if mark.is_asked() {
+            self.asks = Some(mark);
+        } else if mark.is_limit() {
             self.limited = Some(mark);
         } else {
             self.skip = Some(mark);

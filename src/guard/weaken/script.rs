@@ -3,6 +3,7 @@
 //! A check is a chain of `expect`, `assert` or `should`, a method of a test's `t`, or a function of the file that checks.
 //! A promise that is returned and a callback that is handed on (`done`) are weak checks.
 
+use super::asks::asks;
 use super::chains::{asserted, expected, mocked, should, spied};
 use super::matchers;
 use super::model::{Form, Mark, ONLY, bag};
@@ -405,6 +406,7 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
     let off = off.or_else(|| unless(tree, at));
     let skip = off.map(|word| Mark { line, what: format!("`{word}`") });
     let skip = skip.or_else(|| asked(tree, at).map(|what| Mark { line, what }));
+    let skip = skip.or_else(|| asks_code(walk, at)).or_else(|| walk.stands_under(at).filter(|_| !walk.inside()));
     if path.contains(&"only") || matches!(first, "fit" | "fdescribe") {
         walk.suite.only = Some(Mark { line, what: name.clone() });
     }
@@ -459,6 +461,17 @@ fn asked(tree: &Tree<'_>, at: usize) -> Option<String> {
     (matches!(name, "skipIf" | "runIf") && env).then(|| format!("{ONLY}a word of the environment (`{name}`)"))
 }
 
+/// `it.skipIf(dim(2) !== 3)(…)`: it is left out where the code is wrong.
+fn asks_code(walk: &Walk<'_>, at: usize) -> Option<Mark> {
+    let tree = walk.tree;
+    let inner = tree.field(at, "function").filter(|inner| tree.kind(*inner) == "call_expression")?;
+    let name = tree.field(inner, "function").and_then(|function| tree.field(function, "property"))?;
+    let first = tree.field(inner, "arguments").and_then(|list| tree.parts(list).next())?;
+    let name = tree.words(name);
+    let asked = matches!(name, "skipIf" | "runIf") && walk.asks_code(at, &tree.tokens_within(first, 100));
+    asked.then(|| asks(tree, at, &format!("`{name}`")))
+}
+
 /// The cases of `test.each([…])`.
 fn each(tree: &Tree<'_>, at: usize) -> Option<super::model::Table> {
     let inner = tree.field(at, "function").filter(|inner| tree.kind(*inner) == "call_expression")?;
@@ -478,6 +491,12 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
         && lines(body).into_iter().all(|line| tree.words(line).starts_with("console."))
     {
         walk.add_only_told(at, &tokens, &tokens);
+    }
+    let call = |line: usize| tree.child_of_kind(line, "call_expression");
+    let skipping =
+        |call: usize| tree.field(call, "function").is_some_and(|name| skips(tree, call, &path_of(tree, name)));
+    if lines(body).into_iter().filter_map(call).any(skipping) {
+        walk.skips_where(at, &tokens, &[], "the `if` before it");
     }
     if lines(body).first().is_some_and(|line| tree.kind(*line) == "return_statement") {
         walk.leaves(at, &tokens);

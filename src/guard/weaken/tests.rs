@@ -1,6 +1,7 @@
 use super::*;
 
 mod alarms;
+mod asks;
 mod caught;
 mod files;
 mod go;

@@ -100,6 +100,8 @@ pub(super) struct Walk<'t> {
     beside_until: usize,
     /// A class that no runner takes for one of tests, and where it ends.
     pub(super) loner: Option<(usize, Mark)>,
+    /// What is defined once more further down, by its place: the line of what is run in its place.
+    pub(super) again: HashMap<usize, u32>,
     /// The file's path.
     pub(super) path: &'t str,
 }
@@ -136,6 +138,7 @@ impl<'t> Walk<'t> {
             tests_until: 0,
             beside_until: 0,
             loner: None,
+            again: HashMap::new(),
             path,
         };
         for at in 0..tree.len() {
@@ -269,6 +272,7 @@ impl<'t> Walk<'t> {
         }
         let tokens = if self.left == 0 { Vec::new() } else { self.tree.tokens_within(at, MOST_OF_A_UNIT) };
         self.left = self.left.saturating_sub(tokens.len());
+        let (asks, skip) = if skip.as_ref().is_some_and(Mark::is_asked) { (skip, None) } else { (None, skip) };
         let (limited, skip) = if skip.as_ref().is_some_and(Mark::is_limit) { (skip, None) } else { (None, skip) };
         let unit = Unit {
             name,
@@ -276,6 +280,7 @@ impl<'t> Walk<'t> {
             line: self.tree.line(at),
             skip,
             limited,
+            asks,
             exported: self.path.ends_with(".go"),
             plain: !test && self.unit().is_none() && self.is_plain(at),
             mocks,
@@ -453,7 +458,7 @@ impl<'t> Walk<'t> {
     }
 
     /// The node of the innermost test or function that is open.
-    fn unit_node(&self) -> Option<usize> {
+    pub(super) fn unit_node(&self) -> Option<usize> {
         self.frames.iter().rev().find_map(|(_, frame)| if let Frame::Unit(_, at) = frame { Some(*at) } else { None })
     }
 
