@@ -166,8 +166,7 @@ impl<'t> Walk<'t> {
             here = self.tree.up(here)?;
             let condition = self.tree.field(here, "condition").filter(|_| self.tree.kind(here) == "if_statement");
             let tokens = condition.map(|condition| self.tree.tokens_within(condition, 100)).unwrap_or_default();
-            let whole: Vec<Token<'t>> = tokens.clone();
-            if !tokens.is_empty() && self.asks_around(at, &whole) {
+            if self.asks_around(at, &tokens) {
                 return Some(asks(self.tree, here, "the `if` around it"));
             }
         }

@@ -6,6 +6,7 @@ use super::checks::checks;
 use super::mocks::{Taken, mocked};
 use super::model::{Mark, Table, Unit};
 use super::pair::{counted, shared};
+use super::values;
 use super::{Weaker, What};
 
 /// What the rest of the change gained: a check that moved there is not gone.
@@ -71,7 +72,7 @@ impl Around {
 }
 
 /// What the new has more often than the old.
-fn gained(old: impl Iterator<Item = u64>, new: impl Iterator<Item = u64>, into: &mut HashMap<u64, usize>) {
+pub(super) fn gained(old: impl Iterator<Item = u64>, new: impl Iterator<Item = u64>, into: &mut HashMap<u64, usize>) {
     let mut had: HashMap<u64, usize> = HashMap::new();
     for one in old {
         *had.entry(one).or_insert(0) += 1;
@@ -145,7 +146,12 @@ pub(super) fn units(old: &Unit, new: &Unit, around: &Around, taken: &Taken) -> O
     }
     found.extend(tables(old, new, around));
     found.extend(thrown_away(old, new));
+    found.extend(values::in_rows(old, new));
     found.extend(checks(old, new, around, late)?);
+    if new.test {
+        found.extend(values::changed_row(old, new));
+        found.extend(values::renamed_value(old, new));
+    }
     Some(found)
 }
 

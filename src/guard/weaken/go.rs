@@ -30,10 +30,19 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
             let plain = tree.parts(at).next().filter(|first| tree.kind(*first) == "false");
             walk.repeats(range, plain, tree.field(at, "body"));
             ranged(walk, at, range);
+            let clause = tree.child_of_kind(at, "range_clause");
+            if let (Some(names), Some(over)) = (clause.and_then(|clause| tree.field(clause, "left")), range) {
+                walk.each(names, over);
+            }
         }
         "assignment_statement" if walk.inside() => unnamed(walk, at),
         "defer_statement" if walk.inside() => deferred(walk, at),
-        "short_var_declaration" | "var_spec" if walk.inside() => given(walk, at),
+        "short_var_declaration" | "var_spec" | "const_spec" if walk.inside() => given(walk, at),
+        "var_spec" | "const_spec" => {
+            if let (Some(name), Some(value)) = (tree.field(at, "name"), tree.field(at, "value")) {
+                walk.keeps(name, value);
+            }
+        }
         _ => {}
     }
 }
@@ -275,8 +284,16 @@ fn with_source(mut check: Check, before: Tokens<'_, '_>) -> Check {
             return Check { shown: check.shown, ..equal };
         }
     }
-    // What is expected of it stands in the condition.
+    // What is expected of it stands in the condition; and that only its length is looked at, or a part of it.
+    let (measured, rest) = (check.part_of != 0, check.about.get(1..).unwrap_or_default().to_vec());
     truth::about(&mut check, before);
+    if measured {
+        check.part_of = check.subject;
+    }
+    if !rest.is_empty() {
+        check.subject ^= rest.iter().fold(1_u64, |all, one| all.rotate_left(1) ^ one);
+        check.about.extend(rest);
+    }
     check.text ^= digest(before);
     check.bag.extend(bag(before));
     check

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::tree::{Token, digest, hash};
+use super::values::{Constant, Row};
 
 /// How much a check holds, from nothing to all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +63,8 @@ pub(super) struct Check {
     pub(super) expected: u64,
     /// The expectation is written out.
     pub(super) literal: bool,
+    /// Numbers, texts and constants of the expectation.
+    pub(super) values: Vec<u64>,
     /// The expectation is empty, none, true or false.
     pub(super) trivial: bool,
     /// Names of functions that are called on the side that is looked at, and on the side that is expected.
@@ -80,8 +83,9 @@ pub(super) struct Check {
     /// What is called there, with what stands before its dot; and the first words of such paths.
     pub(super) links: Vec<u64>,
     pub(super) roots: Vec<u64>,
-    /// Names that the expectation uses.
+    /// Names that the expectation uses; and those of them that stand before any dot.
     pub(super) expects_names: Vec<u64>,
+    pub(super) expects_roots: Vec<u64>,
     /// Both sides are the same words.
     pub(super) same: bool,
     /// The expectation is a whole that is written out, part by part: a list, a map.
@@ -128,6 +132,7 @@ impl Check {
             about: Vec::new(),
             expected: 0,
             literal: false,
+            values: Vec::new(),
             trivial: false,
             calls: Vec::new(),
             expects_calls: Vec::new(),
@@ -140,6 +145,7 @@ impl Check {
             links: Vec::new(),
             roots: Vec::new(),
             expects_names: Vec::new(),
+            expects_roots: Vec::new(),
             same: false,
             listed: false,
             parts: 0,
@@ -283,6 +289,8 @@ pub(super) struct Unit {
     pub(super) spared: Vec<Mark>,
     pub(super) mocks: Vec<Mark>,
     pub(super) tables: Vec<Table>,
+    /// Rows of lists in it that are written out.
+    pub(super) rows: Vec<Row>,
     /// Loops in it.
     pub(super) loops: usize,
     /// What is expected to fail as a whole (`#[should_panic]`), and whether its message is said.
@@ -313,8 +321,9 @@ pub(super) struct Given {
     pub(super) roots: Vec<u64>,
     /// The words of it.
     pub(super) names: Vec<u64>,
-    /// It is written out.
+    /// It is written out, and of so many parts.
     pub(super) literal: bool,
+    pub(super) parts: usize,
     /// It is not the first that the name was given.
     pub(super) again: bool,
 }
@@ -383,6 +392,8 @@ pub(super) struct Suite {
     pub(super) replaced: Vec<(Mark, Option<Vec<String>>)>,
     /// The line at which the parser could make nothing of the text.
     pub(super) broken: Option<u32>,
+    /// What names beside the tests stand for.
+    pub(super) constants: HashMap<u64, Constant>,
     /// What the file takes from elsewhere: by the name that it has here, where from, and its name there.
     pub(super) taken: HashMap<u64, (String, String)>,
 }

@@ -55,7 +55,12 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         }
         "if_statement" => condition(walk, at),
         "while_statement" => walk.repeats(None, tree.field(at, "condition"), tree.field(at, "body")),
-        "for_statement" => walk.repeats(tree.field(at, "right"), None, tree.field(at, "body")),
+        "for_statement" => {
+            walk.repeats(tree.field(at, "right"), None, tree.field(at, "body"));
+            if let (Some(names), Some(over)) = (tree.field(at, "left"), tree.field(at, "right")) {
+                walk.each(names, over);
+            }
+        }
         "function_definition" => nested(walk, at),
         "try_statement" => {
             let swallows = tree.children(at).any(|child| match tree.kind(child) {
@@ -295,10 +300,11 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     };
     let skip = decorators.iter().find_map(|one| skips(tree, *one).or_else(|| alias(one)));
     let skip = skip.or_else(|| again(walk, at)).or_else(|| asks_code(walk, at).filter(|_| is_test(name)));
-    let (mut tables, mut spared) = (Vec::new(), Vec::new());
+    let (mut tables, mut spared, mut rows) = (Vec::new(), Vec::new(), Vec::new());
     for one in &decorators {
         let Some(cases) = parametrized(tree, *one) else { continue };
         tables.push(table(tree, cases));
+        rows.extend(super::values::rows(tree, cases));
         spared.extend(tree.parts(cases).filter_map(|row| is_spared(tree, row)).take(MOST_SPARED));
     }
     let tokens = tree.tokens_within(whole, 20_000);
@@ -329,6 +335,7 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     unit.before_each = before;
     unit.uncollected = loner;
     unit.tables = tables;
+    unit.rows = rows;
     unit.spared = spared;
     unit.body = digest(&tokens);
     unit.tokens = bag(&tokens);
@@ -553,6 +560,9 @@ fn assignment(walk: &mut Walk<'_>, at: usize) {
     }
     if tree.kind(left) != "identifier" {
         return;
+    }
+    if !walk.inside() {
+        walk.keeps(left, right);
     }
     if walk.inside() {
         walk.give(left, right);

@@ -44,6 +44,8 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         "function_declaration" | "variable_declarator" | "method_definition" if !walk.inside() => {
             if let Some(name) = function_name(tree, at) {
                 walk.begin(at, name, false);
+            } else if let (Some(name), Some(value)) = (tree.field(at, "name"), tree.field(at, "value")) {
+                walk.keeps(name, value);
             }
             required(walk, at);
         }
@@ -69,7 +71,12 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         }
         "function_declaration" | "generator_function_declaration" => nested(walk, at),
         "while_statement" => walk.repeats(None, tree.field(at, "condition"), tree.field(at, "body")),
-        "for_in_statement" => walk.repeats(tree.field(at, "right"), None, tree.field(at, "body")),
+        "for_in_statement" => {
+            walk.repeats(tree.field(at, "right"), None, tree.field(at, "body"));
+            if let (Some(names), Some(over)) = (tree.field(at, "left"), tree.field(at, "right")) {
+                walk.each(names, over);
+            }
+        }
         "binary_expression" => short(walk, at),
         "throw_statement" => {
             walk.soft(0);
@@ -430,6 +437,7 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
         unit.tokens.extend(words.filter(|word| !word.is_empty()).take(2_000).map(hash));
     }
     let cases = each(tree, at);
+    let rows = cases_of(tree, at).map(|cases| super::values::rows(tree, cases)).unwrap_or_default();
     // A function that stands elsewhere is the test.
     let away = tree.parts(list).skip(1).all(|part| !is_function(tree, part));
     let empty = cases.as_ref().is_some_and(|cases| cases.items.is_empty());
@@ -437,6 +445,7 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
         unit.skipped_by(skip);
         unit.skipped_by(empty.then(|| Mark { line, what: "`each` without a case".to_owned() }));
         unit.tables.extend(cases);
+        unit.rows.extend(rows);
         unit.maybe += usize::from((away || made) && unit.skip.is_none());
     }
 }
@@ -474,10 +483,13 @@ fn asks_code(walk: &Walk<'_>, at: usize) -> Option<Mark> {
 
 /// The cases of `test.each([…])`.
 fn each(tree: &Tree<'_>, at: usize) -> Option<super::model::Table> {
+    Some(super::python::table(tree, cases_of(tree, at)?))
+}
+
+fn cases_of(tree: &Tree<'_>, at: usize) -> Option<usize> {
     let inner = tree.field(at, "function").filter(|inner| tree.kind(*inner) == "call_expression")?;
     let list = tree.field(inner, "arguments")?;
-    let cases = tree.parts(list).next().filter(|cases| tree.kind(*cases) == "array")?;
-    Some(super::python::table(tree, cases))
+    tree.parts(list).next().filter(|cases| tree.kind(*cases) == "array")
 }
 
 fn condition(walk: &mut Walk<'_>, at: usize) {

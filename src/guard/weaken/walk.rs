@@ -515,10 +515,12 @@ impl<'t> Walk<'t> {
     pub(super) fn give(&mut self, name: usize, value: usize) {
         let tokens = self.tokens(value);
         let name = hash(self.tree.words(name));
+        self.has_rows(value);
         let (links, roots) = truth::links(&tokens);
         let (calls, made) = (truth::called(&tokens), truth::made(&tokens));
-        let literal = truth::is_written(truth::bare(&tokens));
-        let given = Given { calls, made, links, roots, names: bag(&tokens), literal, again: false };
+        let literal = self.is_written_out(value, &tokens);
+        let parts = truth::parts(truth::bare(&tokens));
+        let given = Given { calls, made, links, roots, names: bag(&tokens), literal, parts, again: false };
         if let Some(unit) = self.unit() {
             let again = unit.given.contains_key(&name);
             unit.given.insert(name, Given { again, ..given });
