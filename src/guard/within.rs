@@ -364,6 +364,10 @@ pub(super) fn hold(manifest: &Manifest, scene: &Scene) -> Vec<Trip> {
             put(path, How::Unread { why });
             continue;
         }
+        let (together, found) = together(found, expected.get(&name));
+        for (items, line) in together {
+            put(path, How::Together { items, line });
+        }
         for (item, became) in found.into_iter().filter(|(_, became)| became.trips()) {
             // What is new was not expected, and is no test.
             let known = expected.get(&name).and_then(|items| items.get(&item));
@@ -372,6 +376,36 @@ pub(super) fn hold(manifest: &Manifest, scene: &Scene) -> Vec<Trip> {
     }
     trips.sort_by(|a, b| a.path.cmp(&b.path));
     trips
+}
+
+/// So many items of a part are told one by one.
+const FEW: usize = 3;
+
+/// The parts of a file of which nothing is as it was frozen, each with its items and the first line, and what else became of its
+/// items. A condition above a module or a file changes each of them, and is one thing to put back.
+fn together(
+    found: Vec<(String, Became)>,
+    expected: Option<&FrozenItems>,
+) -> (Vec<(Vec<String>, u32)>, Vec<(String, Became)>) {
+    let part = |name: &str| name.split_once("::").map_or(String::new(), |(part, _)| part.to_owned());
+    let all: Vec<&String> = expected.into_iter().flat_map(FrozenItems::keys).collect();
+    let changed = |became: &Became| matches!(became, Became::Changed { .. });
+    let is_whole = found.iter().filter(|(_, became)| changed(became)).count() == all.len();
+    let of = |name: &str| if is_whole { String::new() } else { part(name) };
+    let mut parts: BTreeMap<String, (Vec<String>, u32)> = BTreeMap::new();
+    for (name, became) in &found {
+        if let Became::Changed { line } = became {
+            let (names, first) = parts.entry(of(name)).or_insert_with(|| (Vec::new(), *line));
+            names.push(name.clone());
+            *first = (*first).min(*line);
+        }
+    }
+    parts.retain(|part, (names, _)| {
+        let there = all.iter().filter(|name| of(name) == *part).count();
+        names.len() > FEW && names.len() == there && (is_whole || !part.is_empty())
+    });
+    let rest = found.into_iter().filter(|(name, became)| !(changed(became) && parts.contains_key(&of(name)))).collect();
+    (parts.into_values().collect(), rest)
 }
 
 fn trip(path: &RepoPath, how: How, scene: &Scene) -> Trip {

@@ -373,3 +373,32 @@ fn a_file_that_nobody_can_resolve_is_fetched_by_name_only() {
         assert_eq!(fetches(&format!("{line}\npub fn on() {{}}\n")).as_deref(), place, "{line}");
     }
 }
+
+/// The same two lines for each of fourteen tests hid which line had changed.
+#[test]
+fn a_condition_above_many_tests_is_told_once() {
+    let test = |at: usize| format!("    #[test]\n    fn shines_{at}() {{ assert_eq!(super::lamp(), {at}) }}\n");
+    let all: String = (0..5).map(test).collect();
+    let lamp = format!("pub fn lamp() -> u8 {{ 1 }}\n#[cfg(test)]\nmod tests {{\n{all}}}\n");
+    let scratch = Scratch::new();
+    let base = commit(&scratch, &[], &base_files());
+    let files = put(base_files(), "src/lamp.rs", &lamp);
+    let head = commit(&scratch, &[&base], &files);
+    let frozen = scene(&scratch, &base, &head, None).manifest(&Policy::default());
+    let trips = |to: &str| {
+        let head = commit(&scratch, &[&base], &put(files.clone(), "src/lamp.rs", to));
+        hold(&frozen, &scene(&scratch, &base, &head, Some(&frozen)), &Accepted::new())
+    };
+    let above = trips(&lamp.replace("cfg(test)", "cfg(all(test, feature = \"slow\"))"));
+    let [above] = above.as_slice() else { panic!("{above:#?}") };
+    assert_eq!(above.code(), "build_tampered:src/lamp.rs");
+    assert!(
+        above.says().starts_with(
+            "All 5 tests and parts of tests inside of `src/lamp.rs` that stand together (`tests::shines_0`, "
+        ),
+        "{}",
+        above.says()
+    );
+    let each = trips(&lamp.replace("lamp(), 0", "lamp(), 7").replace("lamp(), 1", "lamp(), 7"));
+    assert_eq!(each.len(), 2, "{each:#?}");
+}
