@@ -13,6 +13,9 @@ use super::walk::Walk;
 /// So many tokens of a test are looked at for the same call.
 const MOST: usize = 20_000;
 
+/// So many conditions of a file are held against their tests.
+const MOST_HELD: usize = 500;
+
 /// Words of the environment: what runs the test, and what is there.
 const AROUND: [&str; 32] = [
     "os",
@@ -98,6 +101,12 @@ fn calls<'t>(tokens: Tokens<'_, 't>) -> Vec<&'t str> {
 }
 
 impl<'t> Walk<'t> {
+    /// Each time all of a test is read, so this is bounded.
+    fn may_ask(&self) -> bool {
+        self.held.set(self.held.get().saturating_add(1));
+        self.held.get() <= MOST_HELD
+    }
+
     /// Whether a condition asks the code that `whole` tests.
     pub(super) fn asks_code(&self, whole: usize, condition: Tokens<'_, 't>) -> bool {
         let tree = self.tree;
@@ -105,7 +114,7 @@ impl<'t> Walk<'t> {
         let asked: Vec<&str> = parts.iter().filter(|part| !is_around(part)).flat_map(|part| calls(part)).collect();
         let asked: Vec<&str> = asked.into_iter().filter(|name| !self.own.contains(&hash(name))).collect();
         let attributes: Vec<&str> = parts.iter().filter_map(|part| self.attribute_of(part)).collect();
-        if asked.is_empty() && attributes.is_empty() {
+        if asked.is_empty() && attributes.is_empty() || !self.may_ask() {
             return false;
         }
         let all = tree.tokens_within(whole, MOST);
@@ -131,7 +140,7 @@ impl<'t> Walk<'t> {
     /// The same of a condition in the body of a test, where names stand for what calls gave them.
     fn asks_by_name(&mut self, condition: Tokens<'_, 't>) -> bool {
         let check = truth::alone(0, condition);
-        let Some(whole) = self.unit_node() else { return false };
+        let Some(whole) = self.unit_node().filter(|_| check.literal && self.may_ask()) else { return false };
         let all = self.tree.tokens_within(whole, MOST);
         let around: HashSet<u64> = AROUND.iter().map(|word| hash(word)).collect();
         let own = self.own.clone();
@@ -177,6 +186,9 @@ impl<'t> Walk<'t> {
     fn asks_around(&self, test: usize, condition: Tokens<'_, 't>) -> bool {
         let parts = split(bare(condition), &["or", "and", "||", "&&"]);
         let asked: Vec<&str> = parts.iter().filter(|part| !is_around(part)).flat_map(|part| calls(part)).collect();
+        if asked.is_empty() || !self.may_ask() {
+            return false;
+        }
         let there = calls(&self.tree.tokens_within(test, MOST));
         asked.iter().any(|name| !self.own.contains(&hash(name)) && there.contains(name))
     }

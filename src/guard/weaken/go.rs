@@ -64,12 +64,35 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     let example = called(name, "Example") && parameters == "()";
     let printed = if example { output(tree, at) } else { None };
     walk.begin(at, name, test && name != "TestMain" || fuzz || printed.is_some());
+    if fuzz && calls_what_is_fuzzed(tree, at) {
+        walk.soft(0);
+    }
     if let Some(printed) = printed {
         let mut check = Check::new(tree.line(at), Form::Other, &[]);
         check.text = hash(printed);
         check.shown = printed.lines().next().unwrap_or_default().chars().take(80).collect();
         walk.add(at, vec![check]);
     }
+}
+
+/// Whether a function that is fuzzed calls something but its own handle: that nothing panics is what is asked.
+fn calls_what_is_fuzzed(tree: &Tree<'_>, at: usize) -> bool {
+    const MOST: usize = 5_000;
+    let inside = (at..tree.node(at).last).take(MOST).filter(|node| tree.kind(*node) == "call_expression");
+    let fuzzed =
+        inside.filter(|call| tree.field(*call, "function").is_some_and(|name| tree.words(name).ends_with(".Fuzz")));
+    let mut functions =
+        fuzzed.filter_map(|call| tree.field(call, "arguments").and_then(|list| tree.parts(list).next()));
+    functions.any(|function| {
+        // A function that stands elsewhere is the test.
+        tree.kind(function) != "func_literal"
+            || (function..tree.node(function).last).take(MOST).any(|node| {
+                let called = tree.field(node, "function").filter(|_| tree.kind(node) == "call_expression");
+                let name = called.map_or("", |name| tree.words(name));
+                let on = name.rsplit_once('.').map_or("", |(on, _)| on);
+                !name.is_empty() && !is_handle(on) && name != "len"
+            })
+    })
 }
 
 /// Whether the tool that runs tests takes a function of this name.
@@ -443,6 +466,14 @@ fn subtest(walk: &mut Walk<'_>, at: usize) {
 /// `_ = func() { … }`, and a function that is given a name and called by none: `_ = check` calls nothing.
 fn unnamed(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
+    // `t = &testing.T{}`: whoever fails is another one, whom nobody asks.
+    let of = |field: &str| tree.field(at, field).map_or("", |part| tree.words(part));
+    if is_handle(of("left")) && of("right").contains("testing.T{") {
+        let line = tree.line(at);
+        if let Some(unit) = walk.unit().filter(|unit| unit.test) {
+            unit.caught.push(Mark { line, what: format!("{} = {}", of("left"), of("right")) });
+        }
+    }
     let Some(left) = tree.field(at, "left").filter(|left| tree.words(*left) == "_") else { return };
     let right = tree.field(at, "right").and_then(|right| tree.parts(right).next());
     if let Some(function) = right.filter(|right| tree.kind(*right) == "func_literal" && *right > left) {

@@ -217,6 +217,9 @@ pub(super) struct Mark {
 /// How a mark begins that says under which condition a test is still run.
 pub(super) const ONLY: &str = "it is run only with ";
 
+/// How a mark begins of a test that may fail now and then.
+pub(super) const AGAIN: &str = "where it fails it is run again, by ";
+
 impl Mark {
     /// Whether it says that a skip asks the code.
     pub(super) fn is_asked(&self) -> bool {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::asks::{ASKS, asks};
-use super::model::{Form, Mark, ONLY, Table, bag};
+use super::model::{AGAIN, Form, Mark, ONLY, Table, bag};
 use super::tree::{Token, Tree, digest, hash};
 use super::truth::{self, Tokens, arguments, keyword};
 use super::unittest::{answers, asserted, failure, patch_in_body, patched};
@@ -45,6 +45,12 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
                     return;
                 }
                 let tokens = walk.tokens(what);
+                // Neither is ever false, whatever it would give.
+                if matches!(tree.kind(what), "lambda" | "generator_expression") {
+                    let body = tree.field(what, "body").or_else(|| tree.parts(what).next());
+                    let body = body.map(|body| walk.tokens(body)).unwrap_or_default();
+                    return walk.add_only_told(at, &body, &tokens);
+                }
                 if tree.kind(what) == "tuple" {
                     // It is true because there is something in it.
                     let first = tree.parts(what).next().map(|first| walk.tokens(first)).unwrap_or_default();
@@ -154,6 +160,13 @@ fn decorators(tree: &Tree<'_>, at: usize) -> Vec<usize> {
         }
         _ => Vec::new(),
     }
+}
+
+/// `@pytest.mark.flaky(reruns=5)`: once in so many times is enough.
+fn is_repeated(tree: &Tree<'_>, decorator: usize) -> bool {
+    let tokens = tree.tokens_within(decorator, 50);
+    let end = tokens.iter().position(|token| token.text == "(").unwrap_or(tokens.len());
+    tokens.get(..end).unwrap_or_default().last().is_some_and(|name| name.text == "flaky")
 }
 
 /// What is defined in a module or a class and defined there once more: the first is gone as if it were deleted. What the second
@@ -300,6 +313,8 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     };
     let skip = decorators.iter().find_map(|one| skips(tree, *one).or_else(|| alias(one)));
     let skip = skip.or_else(|| again(walk, at)).or_else(|| asks_code(walk, at).filter(|_| is_test(name)));
+    let repeated = decorators.iter().find(|one| is_repeated(tree, **one));
+    let repeated = repeated.map(|one| Mark { line: tree.line(*one), what: format!("{AGAIN}`flaky`") });
     let (mut tables, mut spared, mut rows) = (Vec::new(), Vec::new(), Vec::new());
     for one in &decorators {
         let Some(cases) = parametrized(tree, *one) else { continue };
@@ -332,6 +347,7 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     let Some(unit) = walk.unit() else { return };
     unit.skipped_by(skip);
     unit.skipped_by(empty);
+    unit.limited = unit.limited.take().or(repeated);
     unit.before_each = before;
     unit.uncollected = loner;
     unit.tables = tables;

@@ -6,7 +6,7 @@
 use super::asks::asks;
 use super::chains::{asserted, expected, mocked, should, spied};
 use super::matchers;
-use super::model::{Form, Mark, ONLY, bag};
+use super::model::{AGAIN, Form, Mark, ONLY, bag};
 use super::tree::{Token, Tree, hash};
 use super::truth;
 use super::walk::{Walk, says_check};
@@ -408,6 +408,7 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
         let on = tree.words(value) == "true" || tree.string(value).is_some_and(|text| !text.is_empty());
         (matches!(key, "skip" | "todo" | "fails") && on).then_some(key)
     });
+    let again = retried(tree, list).filter(|_| test).map(|line| Mark { line, what: format!("{AGAIN}`retry`") });
     let empty = test && tree.parts(list).count() == 1;
     let off = off.or_else(|| option.collect::<Vec<_>>().first().copied()).or(empty.then_some("pending"));
     let off = off.or_else(|| unless(tree, at));
@@ -444,10 +445,22 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
     if let Some(unit) = walk.unit() {
         unit.skipped_by(skip);
         unit.skipped_by(empty.then(|| Mark { line, what: "`each` without a case".to_owned() }));
+        unit.limited = unit.limited.take().or(again);
         unit.tables.extend(cases);
         unit.rows.extend(rows);
         unit.maybe += usize::from((away || made) && unit.skip.is_none());
     }
+}
+
+/// `it('dims', { retry: 9 }, () => …)`: once in so many times is enough.
+fn retried(tree: &Tree<'_>, list: usize) -> Option<u32> {
+    let options = tree.parts(list).filter(|part| tree.kind(*part) == "object");
+    let pairs = options.flat_map(|object| tree.children(object).collect::<Vec<_>>());
+    let mut retries = pairs.into_iter().filter(|pair| {
+        let word = |field: &str| tree.field(*pair, field).map_or("", |part| tree.words(part));
+        matches!(word("key"), "retry" | "retries") && word("value") != "0"
+    });
+    retries.next().map(|pair| tree.line(pair))
 }
 
 /// `it.skipIf(true)(…)`, `it.runIf(false)(…)`.

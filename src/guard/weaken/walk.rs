@@ -1,5 +1,6 @@
 //! The walk through a file: one pass in the order of reading, with a stack of what is open.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::constant;
@@ -100,6 +101,8 @@ pub(super) struct Walk<'t> {
     beside_until: usize,
     /// A class that no runner takes for one of tests, and where it ends.
     pub(super) loner: Option<(usize, Mark)>,
+    /// How often a condition was held against the test that it stands in.
+    pub(super) held: Cell<usize>,
     /// What is defined once more further down, by its place: the line of what is run in its place.
     pub(super) again: HashMap<usize, u32>,
     /// The file's path.
@@ -138,6 +141,7 @@ impl<'t> Walk<'t> {
             tests_until: 0,
             beside_until: 0,
             loner: None,
+            held: Cell::new(0),
             again: HashMap::new(),
             path,
         };

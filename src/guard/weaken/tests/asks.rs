@@ -131,3 +131,31 @@ fn a_test_that_is_defined_once_more_is_gone() {
         quiet(python::PATH, str::to_owned, &[(old, &new)]);
     }
 }
+
+#[test]
+fn what_is_run_again_or_can_not_fail_is_told() {
+    let python = "def test_dim():\n    assert all(n in 'ab' for n in names())\n    assert dim(2) == 3\n";
+    for (what, new) in [
+        (Skipped, format!("@pytest.mark.flaky(reruns=5)\n{python}")),
+        (Skipped, format!("@flaky\n{python}")),
+        (AssertionLoosened, python.replace("assert dim(2) == 3", "assert (dim(2) == 3 for _ in range(1))")),
+        (AssertionLoosened, python.replace("assert dim(2) == 3", "assert lambda: dim(2) == 3")),
+    ] {
+        let found = kinds(python::PATH, python, &new);
+        assert_eq!(found, [what], "{new}");
+    }
+    let script = "it('dims', () => { expect(dim(2)).toBe(3); });\n";
+    told(script::PATH, str::to_owned, &[(Skipped, script, &script.replace("'dims', ", "'dims', { retry: 9 }, "))]);
+    let go = "func TestDim(t *testing.T) {\n\tif Dim(2) != 3 {\n\t\tt.Fatal(1)\n\t}\n}\n";
+    let other = go.replace("{\n\tif", "{\n\tt = &testing.T{}\n\tif");
+    told(go::PATH, go::file, &[(CatchAll, go, &other)]);
+    quiet(
+        script::PATH,
+        str::to_owned,
+        &[
+            (script, &script.replace("'dims', ", "'dims', { retry: 0 }, ")),
+            (script, &script.replace("'dims', ", "'dims', { timeout: 9 }, ")),
+        ],
+    );
+    quiet(python::PATH, str::to_owned, &[(python, &format!("@pytest.mark.slow\n{python}"))]);
+}
