@@ -381,18 +381,18 @@ pub(super) fn hold(manifest: &Manifest, scene: &Scene) -> Vec<Trip> {
 /// So many items of a part are told one by one.
 const FEW: usize = 3;
 
+/// Items of a part, and the first line of them.
+type Part = (Vec<String>, u32);
+
 /// The parts of a file of which nothing is as it was frozen, each with its items and the first line, and what else became of its
 /// items. A condition above a module or a file changes each of them, and is one thing to put back.
-fn together(
-    found: Vec<(String, Became)>,
-    expected: Option<&FrozenItems>,
-) -> (Vec<(Vec<String>, u32)>, Vec<(String, Became)>) {
+fn together(found: Vec<(String, Became)>, expected: Option<&FrozenItems>) -> (Vec<Part>, Vec<(String, Became)>) {
     let part = |name: &str| name.split_once("::").map_or(String::new(), |(part, _)| part.to_owned());
     let all: Vec<&String> = expected.into_iter().flat_map(FrozenItems::keys).collect();
     let changed = |became: &Became| matches!(became, Became::Changed { .. });
     let is_whole = found.iter().filter(|(_, became)| changed(became)).count() == all.len();
     let of = |name: &str| if is_whole { String::new() } else { part(name) };
-    let mut parts: BTreeMap<String, (Vec<String>, u32)> = BTreeMap::new();
+    let mut parts: BTreeMap<String, Part> = BTreeMap::new();
     for (name, became) in &found {
         if let Became::Changed { line } = became {
             let (names, first) = parts.entry(of(name)).or_insert_with(|| (Vec::new(), *line));

@@ -199,11 +199,7 @@ fn outcome_told(parts: &[Part]) -> Option<Outcome> {
     let first = parts.iter().filter(|part| part.field == "outcome").find_map(|part| lines(part).into_iter().next());
     let Some(first) = first else {
         let cells = parts.iter().flat_map(lines).filter(|line| line.contains('|')).collect::<Vec<_>>();
-        return cells
-            .iter()
-            .flat_map(|line| line.split('|'))
-            .filter(|cell| is_all(cell))
-            .find_map(|cell| stops_by(cell));
+        return cells.iter().flat_map(|line| line.split('|')).filter(|cell| is_all(cell)).find_map(stops_by);
     };
     stops_by(&first)
 }

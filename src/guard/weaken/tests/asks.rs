@@ -120,9 +120,7 @@ fn a_test_that_is_defined_once_more_is_gone() {
         (plain, format!("{plain}\n\n{plain}")),
         (
             plain,
-            format!(
-                "if OLD:\n    def test_dim():\n        assert dim(2) == 3\nelse:\n    def test_dim():\n        assert dim(2) == 3\n"
-            ),
+            "if OLD:\n    def test_dim():\n        assert dim(2) == 3\nelse:\n    def test_dim():\n        assert dim(2) == 3\n".to_owned(),
         ),
         (method, format!("{method}\n\nclass TestLamp(TestLamp):\n    def test_other(self):\n        assert other()\n")),
         (method, format!("{method}\n\nclass TestOther:\n    def test_dim(self):\n        assert lamp()\n")),
