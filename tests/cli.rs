@@ -419,20 +419,38 @@ fn change(files: &[(&str, &str)]) -> TempDir {
     dir
 }
 
+/// What EXPAND says of criteria that cite nothing: it blocks nothing.
+const UNCITED: &str =
+    "2 of 2 criteria cite nothing that verifies them: AC-1, AC-2. A run can't hold its own result against them.";
+const CITE: &str = "Write `(verify: …)` with a test, a command or a metric behind each. This blocks nothing.";
+
+fn goal() -> Value {
+    json!({
+        "rule": "goal_not_auto_ready", "severity": "warning", "path": "scaffolding/scope.md", "line": null, "says": UNCITED, "next": CITE,
+    })
+}
+
+/// The same for people, and the line that the comment has at every look.
+fn goal_told() -> String {
+    let line = "goal-ready: no, 2 of 2 criteria cite nothing that verifies them (AC-1, AC-2)";
+    format!("  goal_not_auto_ready (warning) scaffolding/scope.md: {UNCITED}\n         {CITE}\n  {line}\n")
+}
+
 #[test]
 fn check_judges_the_documents_of_a_change() {
     use phasegate::rehearsal::papers;
     let dir = change(&papers::ALL);
     let good = run(dir.path(), &["check", "--json"]);
     assert_eq!((good.code, good.err.as_str()), (0, ""), "{}", good.out);
-    let gates: Vec<Value> =
+    let mut gates: Vec<Value> =
         ["expand", "design", "analyze"].map(|gate| json!({ "gate": gate, "verdict": "PASS", "findings": [] })).to_vec();
+    gates[0]["findings"] = json!([goal()]);
     assert_eq!(good.json(), json!({ "schema": "phasegate/check@1", "verdict": "PASS", "gates": gates }));
 
     // What is committed is judged, and whoever changed more since hears that.
     std::fs::write(dir.path().join("scaffolding/scope.md"), "# Less\n").unwrap();
     let dirty = run(dir.path(), &["check", "expand"]);
-    assert_eq!((dirty.code, dirty.out.as_str()), (0, "EXPAND PASS\n"));
+    assert_eq!((dirty.code, dirty.out), (0, format!("EXPAND PASS\n{}", goal_told())));
     assert!(dirty.err.contains("scaffolding/scope.md has changes that are not committed"), "{}", dirty.err);
 }
 
@@ -445,14 +463,19 @@ fn check_says_where_what_and_what_to_do() {
     assert_eq!(ended.code, 1);
     let says = "EXPAND FAIL\n  EXP-07 scaffolding/scope.md:29: The estimated cost has no monthly figure.\n         \
                 Write an amount of money a month, such as `$5 a month`; `$0` is one.\n";
-    assert_eq!(ended.out, says);
+    assert_eq!(ended.out, format!("{says}{}", goal_told()));
     let json = run(dir.path(), &["check", "expand", "--base", "main", "--head", "work", "--json"]);
     let finding = json!({
         "rule": "EXP-07", "severity": "error", "path": "scaffolding/scope.md", "line": 29,
         "says": "The estimated cost has no monthly figure.",
         "next": "Write an amount of money a month, such as `$5 a month`; `$0` is one.",
     });
-    assert_eq!((json.code, &json.json()["gates"][0]["findings"]), (1, &json!([finding])));
+    assert_eq!((json.code, &json.json()["gates"][0]["findings"]), (1, &json!([finding, goal()])));
+    let cited = papers::SCOPE
+        .replace("10 ms.", "10 ms (verify: make test).")
+        .replace("zero errors.", "zero errors (verify: make test).");
+    let ready = run(change(&[("scaffolding/scope.md", &cited)]).path(), &["check", "expand"]).out;
+    assert_eq!(ready, "EXPAND PASS\n  goal-ready: yes, each of 2 criteria cites what verifies it\n");
     let design = run(dir.path(), &["check", "design", "--json"]);
     assert_eq!(design.json()["gates"][0]["findings"][0]["path"], Value::Null);
 }

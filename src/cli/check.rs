@@ -9,7 +9,9 @@ use serde::Serialize;
 use super::{Exit, out};
 use crate::flow::Phase;
 use crate::gate::build;
-use crate::gate::papers::{self, Papers};
+use crate::gate::expand;
+use crate::gate::goal::Goal;
+use crate::gate::papers::{self, Papers, Sheet};
 use crate::gate::reconcile;
 use crate::gate::{Finding, Severity, Verdict, verdict};
 use crate::ids::CommitId;
@@ -83,6 +85,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         let touched = touched(&repo.diff(&base, &head)?);
         Ok(touched.iter().any(|path| !build::is_paper(&String::from_utf8_lossy(path.as_bytes()))))
     };
+    let goal = papers.scope.as_ref().and_then(Sheet::text).and_then(|scope| Goal::of(&expand::asked(scope)));
     let mut judged: Vec<(Phase, Vec<Finding>)> = Vec::new();
     for phase in GATES {
         let wanted = match asked.is_empty() {
@@ -100,14 +103,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
                 let found = site.map(|site| reconcile::look(&repo, &head, &site, &papers, &policy)).transpose()?;
                 judged.push((phase, found.map(|(found, _)| found).unwrap_or_default()));
             }
-            _ => judged.push((phase, papers::judge(phase, &papers, &policy))),
+            _ => {
+                let mut findings = papers::judge(phase, &papers, &policy);
+                findings.extend(goal.iter().filter(|_| phase == Phase::Expand).filter_map(Goal::finding));
+                judged.push((phase, findings));
+            }
         }
     }
     let failed = judged.iter().any(|(_, findings)| verdict(findings) == Verdict::Fail);
     if args.json {
         out::json(&report(judged, failed))?;
     } else {
-        out::text(&shown(&judged))?;
+        out::text(&shown(&judged, goal.as_ref()))?;
     }
     Ok(Exit::found(failed))
 }
@@ -191,12 +198,15 @@ fn report(judged: Vec<(Phase, Vec<Finding>)>, failed: bool) -> Report {
     Report { schema: "phasegate/check@1", verdict, gates: gates.collect() }
 }
 
-fn shown(judged: &[(Phase, Vec<Finding>)]) -> String {
+fn shown(judged: &[(Phase, Vec<Finding>)], goal: Option<&Goal>) -> String {
     let mut text = String::new();
     for (phase, findings) in judged {
         let name = phase.as_str().to_uppercase();
         let _ = writeln!(text, "{} {}", name.bold(), coloured(verdict(findings)));
         text.push_str(&lines(findings));
+        if let Some(goal) = goal.filter(|_| *phase == Phase::Expand) {
+            let _ = writeln!(text, "  {}", out::plain(&goal.line()));
+        }
     }
     text
 }

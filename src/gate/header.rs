@@ -69,7 +69,66 @@ pub fn read(body: &str) -> Header {
             _ => {}
         }
     }
+    for (key, value) in apart(rest) {
+        if header.unread.len() < MOST_TOLD && !is_declared(&header.declared, key) {
+            header.unread.push((key, value));
+        }
+    }
     header
+}
+
+fn is_declared(declared: &Declared, key: Key) -> bool {
+    match key {
+        Key::Autonomy => declared.autonomy.is_some(),
+        Key::Risk => declared.high_risk,
+    }
+}
+
+/// What would be a declaration on a line of its own and stands under a heading, or in a row of a table: it declares nothing, and
+/// whoever wrote it is to be told so.
+fn apart(body: &str) -> Vec<(Key, String)> {
+    let shown: Vec<String> = lines(body).into_iter().filter(|line| !line.trim().is_empty()).collect();
+    let pairs = shown.windows(2).filter_map(|pair| match pair {
+        [key, value] => Some((key.clone(), value.clone())),
+        _ => None,
+    });
+    let asks = |value: &str| {
+        let word = value.trim().trim_matches(['*', '_', '`', '.']).to_ascii_lowercase();
+        matches!(word.as_str(), "high" | "critical" | "severe" | "manual" | "conservative").then_some(word)
+    };
+    let told = pairs.chain(rows(body)).filter_map(|(key, value)| Some((named(&key)?, asks(&value)?)));
+    told.take(MOST_TOLD).collect()
+}
+
+/// The first two cells of each row of a table.
+fn rows(body: &str) -> Vec<(String, String)> {
+    let (mut rows, mut cells): (Vec<(String, String)>, Vec<String>) = (Vec::new(), Vec::new());
+    for event in Parser::new_ext(body, DIALECT) {
+        match event {
+            Event::Start(Tag::TableRow | Tag::TableHead) => cells.clear(),
+            Event::Start(Tag::TableCell) => cells.push(String::new()),
+            Event::Text(text) | Event::Code(text) => {
+                if let Some(cell) = cells.last_mut() {
+                    cell.push_str(&text);
+                }
+            }
+            Event::End(TagEnd::TableRow | TagEnd::TableHead) => {
+                let mut two = std::mem::take(&mut cells).into_iter();
+                rows.extend(two.next().zip(two.next()));
+            }
+            _ => {}
+        }
+    }
+    rows
+}
+
+/// The key that a text is, and nothing else.
+fn named(text: &str) -> Option<Key> {
+    match text.trim().trim_matches(['*', '_', '`', '"', '\'', ':']).trim().to_ascii_lowercase().as_str() {
+        "autonomy" => Some(Key::Autonomy),
+        "risk" | "risk level" | "risk-level" | "risk_level" => Some(Key::Risk),
+        _ => None,
+    }
 }
 
 /// What its author is least sure of, on a line of its own in a description or a document.
@@ -132,12 +191,7 @@ fn front_matter(body: &str) -> (&str, &str) {
 fn declaration(line: &str) -> Option<(Key, &str)> {
     let at = line.find([':', '：', '='])?;
     let (key, value) = (&line[..at], line[at..].trim_start_matches([':', '：', '=']));
-    let bare = |text: &'_ str| text.trim().trim_matches(['*', '_', '`', '"', '\'']).trim().to_ascii_lowercase();
-    let key = match bare(key).as_str() {
-        "autonomy" => Key::Autonomy,
-        "risk" | "risk level" | "risk-level" | "risk_level" => Key::Risk,
-        _ => return None,
-    };
+    let key = named(key)?;
     let value = value.split(" #").next().unwrap_or_default().trim();
     let mut words = value.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | '.'));
     let first = words.next()?.trim_matches(['*', '_', '`', '"', '\'']);
@@ -220,6 +274,29 @@ mod tests {
     fn declares(body: &str) -> (Option<Autonomy>, bool) {
         let declared = read(body).declared;
         (declared.autonomy, declared.high_risk)
+    }
+
+    #[test]
+    fn what_stands_under_a_heading_or_in_a_table_is_told_to_declare_nothing() {
+        for (body, key, value) in [
+            ("## Risk\n\nHigh\n", Key::Risk, "high"),
+            ("# Lamp\n\nText.\n\n**Risk level**\n\n- critical\n", Key::Risk, "critical"),
+            ("| what | is |\n|---|---|\n| risk | high |\n", Key::Risk, "high"),
+            ("| Autonomy | manual |\n|---|---|\n| a | b |\n", Key::Autonomy, "manual"),
+            ("## Autonomy\n\n`conservative`\n", Key::Autonomy, "conservative"),
+        ] {
+            assert_eq!(read(body).unread, [(key, value.to_owned())], "{body}");
+        }
+        for body in [
+            "## Risk\n\nLow\n",
+            "## Risk\n\nHigh traffic is not expected.\n",
+            "## Risk\n\nrisk: high\n\n| risk | high |\n|---|---|\n",
+            "| risk | low |\n|---|---|\n",
+            "```\n## Risk\n\nHigh\n```\n",
+            "## Risks\n\nHigh\n",
+        ] {
+            assert!(read(body).unread.is_empty(), "{body}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::reconcile::repair::Repair;
 use crate::flow::Phase;
 use crate::gate::Finding;
 use crate::guard::Guard;
+use crate::guard::set;
 use crate::guard::wave::verdict;
 use crate::guard::weaken::Weakened;
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person};
@@ -404,20 +405,6 @@ impl World {
         let configures = |path: &str| meaning::configuration(&RepoPath::from(path)).is_some();
         let drifted = |path: &str| subject.drift.values().flatten().any(|files| files.contains_key(path));
         let touched = subject.changed.iter().map(String::as_str);
-        touched.filter(|path| weakens(path) || meaning(path) || configures(path) || drifted(path)).collect()
+        touched.filter(|path| set::is_law(path) || meaning(path) || configures(path) || drifted(path)).collect()
     }
-}
-
-/// Workflows and their actions, the policy, code owners, and the files that instruct agents. (Test runners'
-/// configuration is [`meaning::configuration`].)
-fn weakens(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    path.starts_with(".github/workflows/")
-        || path.starts_with(".github/actions/")
-        || path.starts_with(".github/agents/")
-        || path.starts_with(".github/prompts/")
-        || path.starts_with(".github/skills/")
-        || path == ".github/phasegate.yml"
-        || path == ".github/copilot-instructions.md"
-        || path.rsplit('/').next().is_some_and(|name| name == "codeowners" || name == "agents.md")
 }

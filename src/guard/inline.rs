@@ -93,6 +93,8 @@ pub struct Item {
     pub mentions: Vec<String>,
     /// Where the file may be that this line makes part of the program.
     pub opens: Vec<String>,
+    /// Where the file is whose examples it takes for its own, as documentation.
+    pub fetches: Option<String>,
     /// It does so wherever tests are run: under no condition but `cfg(test)`, and in no function or macro.
     pub always: bool,
     /// Names of [`defines`](Self::defines) that it gives a meaning to in the other files of its package too.
@@ -144,6 +146,12 @@ fn read(path: &str, bytes: &[u8], is_test: bool) -> Result<Option<Vec<Item>>, St
     Ok(Some(found.items()))
 }
 
+/// The examples of a file that an item takes for its documentation. They stand where the item does.
+pub fn fetched(item: &Item, text: &[u8]) -> Vec<Item> {
+    let text = std::str::from_utf8(text).unwrap_or_default();
+    if text.len() > MOST_BYTES { Vec::new() } else { rust::fetched(item, text) }
+}
+
 /// What of it is frozen: all but examples that nobody runs.
 pub fn freeze(items: &[Item]) -> BTreeMap<String, FrozenItem> {
     let kept = items.iter().filter(|item| item.sort != Sort::Doc || !item.skipped);
@@ -186,6 +194,12 @@ pub fn may_have_items(path: &str, bytes: &[u8]) -> bool {
         Some(Language::Go) | None => return false,
     };
     hints.as_ref().is_none_or(|hints| hints.is_match(bytes))
+}
+
+/// Whether the documentation of a file of Rust may be another file.
+pub fn may_fetch(bytes: &[u8]) -> bool {
+    static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(["include_str!"]).ok());
+    WORDS.as_ref().is_none_or(|words| words.is_match(bytes))
 }
 
 /// Whether a file that can't be read is to be frozen as a whole, because these bytes say that tests are in it.

@@ -51,7 +51,15 @@ pub const TESTS: &[Group] = &[
     Group { language: "Rust", files: &["**/tests.rs", "**/*_test.rs", "**/*_tests.rs", "**/test_*.rs"] },
     Group {
         language: "Python",
-        files: &["**/test_*.py", "**/*_test.py", "**/*_tests.py", "**/tests.py", "test.py", "**/*_spec.py"],
+        files: &[
+            "**/test_*.py",
+            "**/*_test.py",
+            "**/*_tests.py",
+            "**/tests.py",
+            "test.py",
+            "**/*_spec.py",
+            "**/*.{test,tests}.py",
+        ],
     },
     Group {
         language: "JavaScript and TypeScript",
@@ -70,9 +78,12 @@ pub const TESTS: &[Group] = &[
         files: &[
             "**/src/*Test/**",
             "**/src/testFixtures/**",
+            "**/src/it/**",
             "**/*Test.{java,kt,scala,groovy}",
             "**/*Tests.{java,kt,scala,groovy}",
             "**/*TestCase.{java,kt,scala,groovy}",
+            "**/*TestSuite.{java,kt,scala,groovy}",
+            "**/Test[A-Z]*.java",
             "**/*IT.{java,kt,scala,groovy}",
             "**/*Spec.{kt,scala,groovy}",
             "**/*Suite.scala",
@@ -212,6 +223,13 @@ pub fn is_test(path: &str) -> bool {
     NETS.tests.as_ref().is_none_or(|net| RepoPath::from(path).matches(net))
 }
 
+/// Whether a path is one of the law's, in whatever letter case: some systems tell none apart, and some agents neither.
+pub fn is_law(path: &str) -> bool {
+    static LOWER: LazyLock<Option<GlobSet>> =
+        LazyLock::new(|| policy::globs(LAW.iter().map(|glob| glob.to_ascii_lowercase())).ok());
+    LOWER.as_ref().is_none_or(|law| RepoPath::from(path.to_ascii_lowercase().as_str()).matches(law))
+}
+
 /// Whether a path lies among the tests, whatever else it is: the contract that a test reads is put back with it.
 pub fn is_among_tests(path: &RepoPath, added: &Added) -> bool {
     let in_net = |net: &Option<GlobSet>| net.as_ref().is_none_or(|net| path.matches(net));
@@ -252,6 +270,33 @@ mod tests {
     fn the_built_in_globs_compile() {
         let nets = &*NETS;
         assert!(nets.tests.is_some() && nets.contract.is_some() && nets.locks.is_some() && nets.law.is_some());
+    }
+
+    /// What is frozen as law takes the autonomy of a change that touches it, too.
+    #[test]
+    fn the_law_is_one_list() {
+        for path in [
+            "CLAUDE.md",
+            "web/GEMINI.md",
+            ".github/instructions/rust.instructions.md",
+            ".cursorrules",
+            ".cursor/rules/tests.mdc",
+            ".windsurfrules",
+            ".clinerules/a.md",
+            ".claude/settings.json",
+            "web/.gitattributes",
+            ".gitmodules",
+            ".github/workflows/ci.yml",
+            "docs/AGENTS.md",
+            "CODEOWNERS",
+        ] {
+            assert_eq!(of(path), Some(Kind::Meaning), "{path}");
+            assert!(is_law(path) && is_law(&path.to_lowercase()) && is_law(&path.to_uppercase()), "{path}");
+        }
+        for path in ["src/claude.md.rs", "docs/gemini.txt", ".github/ISSUE_TEMPLATE/bug.md", ".gitignore", "README.md"]
+        {
+            assert!(!is_law(path), "{path}");
+        }
     }
 
     #[test]
@@ -317,6 +362,10 @@ mod tests {
             "specs/lamp.js",
             "cypress/support/commands.js",
             "unittests/lamp.cpp",
+            "src/TestLamp.java",
+            "app/src/it/java/Lamp.java",
+            "src/LampTestSuite.java",
+            "pkg/lamp.tests.py",
             "src/TestLamp.cpp",
             "Lamp.Tests.Unit/Shine.cs",
             "src/lamp_spec.js",

@@ -75,6 +75,11 @@ pub enum How {
         #[serde(flatten)]
         became: Became,
     },
+    /// All tests inside of it, or of a part of it, are not as they were, as where a condition above them changed.
+    Together {
+        items: Vec<String>,
+        line: u32,
+    },
     /// What was frozen inside of it can't be found, because it can't be read.
     Unread {
         why: String,
@@ -238,6 +243,16 @@ impl Trip {
             How::Inside { item, sort, became } => {
                 return format!("The {} {} inside of {path} {}.", sort.words(), quoted(item), became.says());
             }
+            How::Together { items, .. } => {
+                let named: Vec<String> = items.iter().take(3).map(|item| quoted(item)).collect();
+                return format!(
+                    "All {} tests and parts of tests inside of {path} that stand together ({} and {} more) are not as they were \
+                     frozen: each of them, or a condition above them, was changed.",
+                    items.len(),
+                    named.join(", "),
+                    items.len() - named.len()
+                );
+            }
             How::Unread { why } => {
                 return format!(
                     "The tests inside of {path} were frozen and can't be found, because it can't be read: {why}."
@@ -262,7 +277,11 @@ impl Trip {
                 None => "Put it back as it was".to_owned(),
             },
         };
-        let line = if let How::Inside { became, .. } = &self.how { became.line() } else { None };
+        let line = match &self.how {
+            How::Inside { became, .. } => became.line(),
+            How::Together { line, .. } => Some(*line),
+            _ => None,
+        };
         Finding::error(&self.code(), self.says(), format!("{put_back}; {or}")).at(self.path.to_string(), line)
     }
 }

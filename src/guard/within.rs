@@ -25,6 +25,9 @@ pub const MOST_SOURCES: usize = 2_000;
 /// No more bytes than this are parsed of them, of both sides together.
 pub const MOST_BYTES: usize = 32 * 1024 * 1024;
 
+/// Of so many files that are documentation of one file the examples are read.
+const MOST_FETCHED: usize = 50;
+
 /// Lines that open a file are followed no farther than this.
 const MOST_AROUND: usize = 8;
 
@@ -112,6 +115,8 @@ impl Scene {
                 Some(_) => {}
             }
         }
+        let fetching = self.fetching(reader, head, &added)?;
+        paths.extend(fetching.iter().map(|path| (path, false)));
         paths.extend(kept.into_iter().flatten().map(|(path, _)| (path, false)));
         let mut sources = BTreeMap::new();
         let rust: Vec<String> = paths.keys().map(ToString::to_string).filter(|path| path.ends_with(".rs")).collect();
@@ -121,7 +126,7 @@ impl Scene {
             let is_test = test || lines_of_head.open_for_tests(path, MOST_AROUND)?;
             let head = side(reader, head, path, is_test, budget)?;
             let base = match (base, &mut lines_of_base) {
-                (Some(_), _) if !self.touched.contains(path) => head.clone(),
+                (Some(_), _) if !self.touched.contains(path) && !self.touches_what_it_fetches(&head) => head.clone(),
                 (Some(base), Some(lines)) => {
                     let is_test = test || lines.open_for_tests(path, MOST_AROUND)?;
                     side(reader, base, path, is_test, budget)?
@@ -132,6 +137,34 @@ impl Scene {
         }
         self.sources = sources;
         Ok(())
+    }
+
+    /// Files of Rust whose documentation is a file that the change touches: they are as they were, and their examples are not.
+    fn fetching(&self, reader: &dyn Reader, head: &CommitId, added: &Added) -> Result<Vec<RepoPath>> {
+        let is_text =
+            |path: &&RepoPath| [&b".md"[..], b".markdown", b".txt"].iter().any(|end| path.as_bytes().ends_with(end));
+        let mut found = Vec::new();
+        if !self.touched.iter().any(|path| is_text(&path)) {
+            return Ok(found);
+        }
+        let rust = |path: &&RepoPath| path.as_bytes().ends_with(b".rs") && set::kind(path, added).is_none();
+        let files = self.files.keys().filter(rust).filter(|path| !self.touched.contains(*path));
+        for path in files.take(MOST_SOURCES) {
+            let fetches = match reader.blob(head, path) {
+                Ok(Some(blob)) => inline::may_fetch(&blob.bytes),
+                Ok(None) | Err(Error::NotAFile(_) | Error::TooLarge { .. }) => false,
+                Err(error) => return Err(error),
+            };
+            if fetches {
+                found.push(path.clone());
+            }
+        }
+        Ok(found)
+    }
+
+    fn touches_what_it_fetches(&self, head: &Side) -> bool {
+        let places = head.items().iter().filter_map(|item| item.fetches.as_deref());
+        places.into_iter().any(|place| self.touched.contains(&RepoPath::from(place)))
     }
 
     /// Adds the tests inside of source files to what is frozen.
@@ -255,9 +288,29 @@ fn side(reader: &dyn Reader, at: &CommitId, path: &RepoPath, test: bool, budget:
     }
     let items = if test { inline::items_of_test(&name, &bytes) } else { inline::items(&name, &bytes) };
     match items {
-        Ok(items) => Ok(Side::Read(items.unwrap_or_default())),
+        Ok(items) => {
+            let mut items = items.unwrap_or_default();
+            items.extend(examples_elsewhere(reader, at, &items, budget)?);
+            Ok(Side::Read(items))
+        }
         Err(why) => unread(why, marked),
     }
+}
+
+/// The examples of files that are documentation of this one.
+fn examples_elsewhere(reader: &dyn Reader, at: &CommitId, items: &[Item], budget: &mut Budget) -> Result<Vec<Item>> {
+    let mut found = Vec::new();
+    for item in items.iter().filter(|item| item.fetches.is_some()).take(MOST_FETCHED) {
+        let place = RepoPath::from(item.fetches.as_deref().unwrap_or_default());
+        match reader.blob(at, &place) {
+            Ok(Some(blob)) if blob.mode.is_file() && budget.takes(blob.bytes.len()) => {
+                found.extend(inline::fetched(item, &blob.bytes));
+            }
+            Ok(_) | Err(Error::NotAFile(_) | Error::TooLarge { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
 }
 
 /// What of the tests inside of source files is not as it was frozen, in the order of the paths.
@@ -311,6 +364,10 @@ pub(super) fn hold(manifest: &Manifest, scene: &Scene) -> Vec<Trip> {
             put(path, How::Unread { why });
             continue;
         }
+        let (together, found) = together(found, expected.get(&name));
+        for (items, line) in together {
+            put(path, How::Together { items, line });
+        }
         for (item, became) in found.into_iter().filter(|(_, became)| became.trips()) {
             // What is new was not expected, and is no test.
             let known = expected.get(&name).and_then(|items| items.get(&item));
@@ -319,6 +376,36 @@ pub(super) fn hold(manifest: &Manifest, scene: &Scene) -> Vec<Trip> {
     }
     trips.sort_by(|a, b| a.path.cmp(&b.path));
     trips
+}
+
+/// So many items of a part are told one by one.
+const FEW: usize = 3;
+
+/// Items of a part, and the first line of them.
+type Part = (Vec<String>, u32);
+
+/// The parts of a file of which nothing is as it was frozen, each with its items and the first line, and what else became of its
+/// items. A condition above a module or a file changes each of them, and is one thing to put back.
+fn together(found: Vec<(String, Became)>, expected: Option<&FrozenItems>) -> (Vec<Part>, Vec<(String, Became)>) {
+    let part = |name: &str| name.split_once("::").map_or(String::new(), |(part, _)| part.to_owned());
+    let all: Vec<&String> = expected.into_iter().flat_map(FrozenItems::keys).collect();
+    let changed = |became: &Became| matches!(became, Became::Changed { .. });
+    let is_whole = found.iter().filter(|(_, became)| changed(became)).count() == all.len();
+    let of = |name: &str| if is_whole { String::new() } else { part(name) };
+    let mut parts: BTreeMap<String, Part> = BTreeMap::new();
+    for (name, became) in &found {
+        if let Became::Changed { line } = became {
+            let (names, first) = parts.entry(of(name)).or_insert_with(|| (Vec::new(), *line));
+            names.push(name.clone());
+            *first = (*first).min(*line);
+        }
+    }
+    parts.retain(|part, (names, _)| {
+        let there = all.iter().filter(|name| of(name) == *part).count();
+        names.len() > FEW && names.len() == there && (is_whole || !part.is_empty())
+    });
+    let rest = found.into_iter().filter(|(name, became)| !(changed(became) && parts.contains_key(&of(name)))).collect();
+    (parts.into_values().collect(), rest)
 }
 
 fn trip(path: &RepoPath, how: How, scene: &Scene) -> Trip {

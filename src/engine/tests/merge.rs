@@ -312,7 +312,16 @@ fn high_risk_needs_a_lowered_autonomy() {
 #[test]
 fn what_decides_its_own_green_lowers_its_autonomy() {
     let yaml = &format!("{ALONE}freeze: {{ meaning: ['.config/nextest.toml'] }}");
-    for path in [CI, ".github/phasegate.yml", "AGENTS.md", "docs/CODEOWNERS", ".config/nextest.toml"] {
+    for path in [
+        CI,
+        ".github/phasegate.yml",
+        "AGENTS.md",
+        "CLAUDE.md",
+        ".cursor/rules/tests.mdc",
+        ".gitattributes",
+        "docs/CODEOWNERS",
+        ".config/nextest.toml",
+    ] {
         let mut game = Game::with(yaml);
         game.opened().green().may_merge();
         game.push_with("two", |game| {

@@ -68,6 +68,11 @@ impl Docs {
         }
     }
 
+    /// Adds a text that is documentation as it stands.
+    pub(super) fn plain(&mut self, text: &str) {
+        self.lines.extend((1..).zip(text.lines().map(str::to_owned)));
+    }
+
     /// Adds the value of a `doc` attribute, as far as it is a literal; else nothing, and that is told.
     pub(super) fn attribute(&mut self, line: u32, value: &[&str]) -> bool {
         let [literal] = value else { return false };

@@ -35,6 +35,8 @@ pub(super) struct Draft<'t> {
 pub(super) struct Beyond {
     /// Where the file may be that it makes part of the program.
     pub(super) opens: Vec<String>,
+    /// Where the file is whose examples it takes for its own.
+    pub(super) fetches: Option<String>,
     /// It does so wherever tests are run.
     pub(super) always: bool,
     /// Names that it gives a meaning to in the other files of its package too.
@@ -169,6 +171,7 @@ impl Found<'_> {
                 unsure: draft.beyond.unsure,
                 mentions: mentions.into_iter().collect(),
                 opens: draft.beyond.opens,
+                fetches: draft.beyond.fetches,
                 always: draft.beyond.always,
                 spreads: draft.beyond.spreads,
                 lends: draft.beyond.lends,

@@ -10,6 +10,7 @@ mod names;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+pub(super) use docs::fetched;
 pub(super) use names::places_of;
 
 use super::Sort;

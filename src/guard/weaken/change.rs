@@ -22,6 +22,8 @@ const MOST_BYTES: usize = 32 * 1024 * 1024;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Weakened {
     pub found: Vec<Found>,
+    /// What tests that were there before expect, where that is another value now. It is nothing weaker, and somebody's decision.
+    pub decided: Vec<Found>,
     /// Files that could not be compared. They are not fine, but unknown.
     pub unread: Vec<Unread>,
     /// Changed test files that were compared, and how many of them were there before and are there now.
@@ -133,6 +135,8 @@ pub fn weakened(reader: &dyn Reader, policy: &Policy, (base, head): (&CommitId, 
         let File { path, now, old, new } = file;
         let found = report.found.into_iter().map(|weaker| Found { path: path.clone(), now: now.clone(), weaker });
         all.found.extend(found);
+        let decided = report.decided.into_iter();
+        all.decided.extend(decided.map(|weaker| Found { path: path.clone(), now: now.clone(), weaker }));
         all.unread.extend(report.unread.map(|why| Unread { path: path.clone(), now: now.clone(), why }));
         all.tests += report.changed;
         all.edited += usize::from(old.is_some() && new.is_some());

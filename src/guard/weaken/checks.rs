@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::compare::{Around, say};
 use super::model::{Check, Form, Unit};
 use super::pair::{counted, shared};
+use super::values;
 use super::{Weaker, What};
 
 const PUT_BACK: &str = "Put it back, or say in the commit why it need not hold any more.";
@@ -43,7 +44,7 @@ pub(super) fn checks(old: &Unit, new: &Unit, around: &Around, late: bool) -> Opt
             &mut old_left,
             &mut new_left,
             |check| match (check.form, check.part_of) {
-                (Form::Exact, 0) if check.literal && !check.trivial => Some(check.subject),
+                (Form::Exact, 0) if is_told_whole(check, old, new) => Some(check.subject),
                 (_, of) if of != 0 => Some(of),
                 _ => None,
             },
@@ -206,6 +207,23 @@ fn alike<'a>(old: &mut Vec<&'a Check>, new: &mut Vec<&'a Check>, mut with: impl 
     });
 }
 
+/// Whether a value as a whole is expected: one that is written out, or has a name; where nothing repeats now what may look at its
+/// parts.
+fn is_told_whole(check: &Check, old: &Unit, new: &Unit) -> bool {
+    let repeats = new.loops > old.loops || new.tables.len() > old.tables.len() || new.maybe > old.maybe;
+    let named = check.expected != 0 && !check.expects_names.is_empty() && !repeats;
+    !check.trivial && !check.fails && (check.literal || named)
+}
+
+/// How many parts a check's whole has: as it is written, or under the name that it is expected by.
+fn parts_of(check: &Check, unit: &Unit) -> usize {
+    let named = match check.expects_names.as_slice() {
+        [name] => unit.given.get(name).filter(|given| given.literal && !given.again).map_or(0, |given| given.parts),
+        _ => 0,
+    };
+    check.parts.max(named)
+}
+
 /// Wholes of which only some parts are looked at now: one after the other, and not all of them.
 fn in_part(old: &Unit, new: &Unit, old_left: &mut Vec<&Check>, new_left: &mut Vec<&Check>) -> Vec<Weaker> {
     let mut found = Vec::new();
@@ -213,7 +231,8 @@ fn in_part(old: &Unit, new: &Unit, old_left: &mut Vec<&Check>, new_left: &mut Ve
         return found;
     }
     old_left.retain(|before| {
-        let whole = before.form == Form::Exact && before.parts > 1 && !before.negative && !before.about.is_empty();
+        let count = parts_of(before, old);
+        let whole = before.form == Form::Exact && count > 1 && !before.negative && !before.about.is_empty();
         let is_of = |check: &Check| {
             let (long, short) = (&check.about, &before.about);
             long.len() > short.len() && long.starts_with(short) && !matches!(check.form, Form::Nothing | Form::Helper)
@@ -222,7 +241,7 @@ fn in_part(old: &Unit, new: &Unit, old_left: &mut Vec<&Check>, new_left: &mut Ve
         let Some(first) = parts.first() else { return true };
         // A length, and the rest of them one by one.
         let seen: usize = parts.iter().map(|check| check.parts.max(1)).sum();
-        if seen < before.parts {
+        if seen < count {
             let says = format!("`{}` was `{}`: only a part of it is looked at.", first.shown, before.shown);
             let next = "Check as much as before, or say in the commit why less is right.";
             found.push(say(new, What::AssertionLoosened, first.line, false, says, next));
@@ -235,6 +254,15 @@ fn in_part(old: &Unit, new: &Unit, old_left: &mut Vec<&Check>, new_left: &mut Ve
 
 /// What an old check and the new one on the same thing have to do with each other.
 fn judged(old: &Unit, new: &Unit, before: &Check, after: &Check, guessed: bool) -> Option<Weaker> {
+    let decided = || {
+        let says = format!("`{}` was `{}`.", after.shown, before.shown);
+        let other = !guessed && new.test && values::other_values(before, after);
+        other.then(|| values::decided(new, after.line, says))
+    };
+    weighed(old, new, before, after, guessed).or_else(decided)
+}
+
+fn weighed(old: &Unit, new: &Unit, before: &Check, after: &Check, guessed: bool) -> Option<Weaker> {
     let at = |what: What, says: String, next: &str| Some(say(new, what, after.line, false, says, next));
     if after.recorded && !before.recorded && before.form == Form::Exact && before.literal {
         let says = format!(
@@ -298,7 +326,7 @@ fn from_code(old: &Unit, new: &Unit, before: &Check, after: &Check) -> bool {
     let once = |unit: &Unit, name: &u64| unit.given.get(name).is_some_and(|given| !given.again);
     let is_literal =
         |name: &u64| old.given.get(name).is_some_and(|given| given.literal) && once(old, name) && once(new, name);
-    let named = !before.expects_names.is_empty() && before.expects_names.iter().all(is_literal);
+    let named = !before.expects_roots.is_empty() && before.expects_roots.iter().all(is_literal);
     if !before.literal && !named {
         return false;
     }

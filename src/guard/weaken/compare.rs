@@ -6,6 +6,7 @@ use super::checks::checks;
 use super::mocks::{Taken, mocked};
 use super::model::{Mark, Table, Unit};
 use super::pair::{counted, shared};
+use super::values;
 use super::{Weaker, What};
 
 /// What the rest of the change gained: a check that moved there is not gone.
@@ -71,7 +72,7 @@ impl Around {
 }
 
 /// What the new has more often than the old.
-fn gained(old: impl Iterator<Item = u64>, new: impl Iterator<Item = u64>, into: &mut HashMap<u64, usize>) {
+pub(super) fn gained(old: impl Iterator<Item = u64>, new: impl Iterator<Item = u64>, into: &mut HashMap<u64, usize>) {
     let mut had: HashMap<u64, usize> = HashMap::new();
     for one in old {
         *had.entry(one).or_insert(0) += 1;
@@ -93,6 +94,9 @@ pub(super) fn fresh(new: &Unit, taken: &Taken) -> Vec<Weaker> {
     if let Some(mark) = &new.skip {
         // What is only planned says so.
         return if mark.what == "`todo`" { Vec::new() } else { vec![skipped(new, mark)] };
+    }
+    if let Some(mark) = &new.asks {
+        return vec![asked(new, mark)];
     }
     let mut found: Vec<Weaker> = late(new, &[]).into_iter().collect();
     found.extend(caught(new, 0));
@@ -117,6 +121,9 @@ pub(super) fn units(old: &Unit, new: &Unit, around: &Around, taken: &Taken) -> O
             _ => {}
         }
     }
+    if let Some(mark) = new.asks.as_ref().filter(|_| new.test && old.skip.is_none() && old.asks.is_none()) {
+        return Some(vec![asked(new, mark)]);
+    }
     if let Some(mark) = new.limited.as_ref().filter(|_| new.test && old.skip.is_none() && old.limited.is_none()) {
         let says = format!("The test is not run as usual: {}.", mark.what);
         let next = "Run it always, or say in the commit why not.";
@@ -139,13 +146,24 @@ pub(super) fn units(old: &Unit, new: &Unit, around: &Around, taken: &Taken) -> O
     }
     found.extend(tables(old, new, around));
     found.extend(thrown_away(old, new));
+    found.extend(values::in_rows(old, new));
     found.extend(checks(old, new, around, late)?);
+    if new.test {
+        found.extend(values::changed_row(old, new));
+        found.extend(values::renamed_value(old, new));
+    }
     Some(found)
 }
 
 fn skipped(new: &Unit, mark: &Mark) -> Weaker {
     let says = format!("The test is not run, or may fail: {}.", mark.what);
     say(new, What::Skipped, mark.line, false, says, "Make it run, or say in the commit why it can't.")
+}
+
+/// Where the code is wrong the test is not run.
+fn asked(new: &Unit, mark: &Mark) -> Weaker {
+    let says = format!("The test is left out where the code is wrong: {}.", mark.what);
+    say(new, What::Skipped, mark.line, false, says, "Ask only where the test runs, and check what the code gives.")
 }
 
 /// A test whose class is none that a runner takes.

@@ -30,10 +30,19 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
             let plain = tree.parts(at).next().filter(|first| tree.kind(*first) == "false");
             walk.repeats(range, plain, tree.field(at, "body"));
             ranged(walk, at, range);
+            let clause = tree.child_of_kind(at, "range_clause");
+            if let (Some(names), Some(over)) = (clause.and_then(|clause| tree.field(clause, "left")), range) {
+                walk.each(names, over);
+            }
         }
         "assignment_statement" if walk.inside() => unnamed(walk, at),
         "defer_statement" if walk.inside() => deferred(walk, at),
-        "short_var_declaration" | "var_spec" if walk.inside() => given(walk, at),
+        "short_var_declaration" | "var_spec" | "const_spec" if walk.inside() => given(walk, at),
+        "var_spec" | "const_spec" => {
+            if let (Some(name), Some(value)) = (tree.field(at, "name"), tree.field(at, "value")) {
+                walk.keeps(name, value);
+            }
+        }
         _ => {}
     }
 }
@@ -55,12 +64,35 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     let example = called(name, "Example") && parameters == "()";
     let printed = if example { output(tree, at) } else { None };
     walk.begin(at, name, test && name != "TestMain" || fuzz || printed.is_some());
+    if fuzz && calls_what_is_fuzzed(tree, at) {
+        walk.soft(0);
+    }
     if let Some(printed) = printed {
         let mut check = Check::new(tree.line(at), Form::Other, &[]);
         check.text = hash(printed);
         check.shown = printed.lines().next().unwrap_or_default().chars().take(80).collect();
         walk.add(at, vec![check]);
     }
+}
+
+/// Whether a function that is fuzzed calls something but its own handle: that nothing panics is what is asked.
+fn calls_what_is_fuzzed(tree: &Tree<'_>, at: usize) -> bool {
+    const MOST: usize = 5_000;
+    let inside = (at..tree.node(at).last).take(MOST).filter(|node| tree.kind(*node) == "call_expression");
+    let fuzzed =
+        inside.filter(|call| tree.field(*call, "function").is_some_and(|name| tree.words(name).ends_with(".Fuzz")));
+    let mut functions =
+        fuzzed.filter_map(|call| tree.field(call, "arguments").and_then(|list| tree.parts(list).next()));
+    functions.any(|function| {
+        // A function that stands elsewhere is the test.
+        tree.kind(function) != "func_literal"
+            || (function..tree.node(function).last).take(MOST).any(|node| {
+                let called = tree.field(node, "function").filter(|_| tree.kind(node) == "call_expression");
+                let name = called.map_or("", |name| tree.words(name));
+                let on = name.rsplit_once('.').map_or("", |(on, _)| on);
+                !name.is_empty() && !is_handle(on) && name != "len"
+            })
+    })
 }
 
 /// Whether the tool that runs tests takes a function of this name.
@@ -137,6 +169,14 @@ fn fails(tree: &Tree<'_>, line: usize) -> bool {
         || call.is_some_and(|call| tree.field(call, "function").is_some_and(|name| tree.words(name) == "panic"))
 }
 
+/// Whether a statement skips the test.
+fn skips(tree: &Tree<'_>, line: usize) -> bool {
+    let call =
+        if tree.kind(line) == "expression_statement" { tree.child_of_kind(line, "call_expression") } else { None };
+    let name = call.and_then(|call| tree.field(call, "function")).map_or("", |name| tree.words(name));
+    name.rsplit_once('.').is_some_and(|(on, name)| is_handle(on) && matches!(name, "Skip" | "Skipf" | "SkipNow"))
+}
+
 /// Whether a statement only says something.
 fn is_told(tree: &Tree<'_>, line: usize) -> bool {
     let call =
@@ -161,6 +201,12 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     }
     if !depends {
         return;
+    }
+    if lines(tree, body).into_iter().any(|line| skips(tree, line)) {
+        let tokens = walk.tokens(condition);
+        let before = tree.field(at, "initializer").and_then(|first| tree.field(first, "right"));
+        let before = before.map(|right| walk.tokens(right)).unwrap_or_default();
+        walk.skips_where(at, &tokens, &before, "the `if` before it");
     }
     if lines(tree, body).first().is_some_and(|line| tree.kind(*line) == "return_statement") {
         let tokens = walk.tokens(condition);
@@ -261,8 +307,16 @@ fn with_source(mut check: Check, before: Tokens<'_, '_>) -> Check {
             return Check { shown: check.shown, ..equal };
         }
     }
-    // What is expected of it stands in the condition.
+    // What is expected of it stands in the condition; and that only its length is looked at, or a part of it.
+    let (measured, rest) = (check.part_of != 0, check.about.get(1..).unwrap_or_default().to_vec());
     truth::about(&mut check, before);
+    if measured {
+        check.part_of = check.subject;
+    }
+    if !rest.is_empty() {
+        check.subject ^= rest.iter().fold(1_u64, |all, one| all.rotate_left(1) ^ one);
+        check.about.extend(rest);
+    }
     check.text ^= digest(before);
     check.bag.extend(bag(before));
     check
@@ -412,6 +466,14 @@ fn subtest(walk: &mut Walk<'_>, at: usize) {
 /// `_ = func() { … }`, and a function that is given a name and called by none: `_ = check` calls nothing.
 fn unnamed(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
+    // `t = &testing.T{}`: whoever fails is another one, whom nobody asks.
+    let of = |field: &str| tree.field(at, field).map_or("", |part| tree.words(part));
+    if is_handle(of("left")) && of("right").contains("testing.T{") {
+        let line = tree.line(at);
+        if let Some(unit) = walk.unit().filter(|unit| unit.test) {
+            unit.caught.push(Mark { line, what: format!("{} = {}", of("left"), of("right")) });
+        }
+    }
     let Some(left) = tree.field(at, "left").filter(|left| tree.words(*left) == "_") else { return };
     let right = tree.field(at, "right").and_then(|right| tree.parts(right).next());
     if let Some(function) = right.filter(|right| tree.kind(*right) == "func_literal" && *right > left) {

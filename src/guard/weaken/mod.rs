@@ -11,6 +11,7 @@
 //! It never decides alone: it is for whoever reviews. What got weaker does not pass by itself, and blocks only where the policy
 //! says so; a person's approval takes it as it is.
 
+mod asks;
 mod cfg;
 mod chains;
 mod change;
@@ -31,6 +32,7 @@ mod script;
 mod tree;
 mod truth;
 mod unittest;
+mod values;
 mod walk;
 mod words;
 
@@ -81,12 +83,16 @@ pub enum What {
     AssertsNothing,
     /// The test is gone from the whole change.
     TestRemoved,
+    /// What a test expects is another value. Nothing is weaker, and somebody has decided it.
+    ExpectationChanged,
 }
 
 /// What was found in a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     pub found: Vec<Weaker>,
+    /// What tests that were there before expect, where that is another value now.
+    pub decided: Vec<Weaker>,
     /// How many of its tests are new, gone or not as they were.
     pub changed: usize,
     /// Why it could not be read. It is not "fine" then, but unknown.
@@ -131,7 +137,8 @@ fn weaker_beside(changed: &[Changed<'_>], beside: &[Vec<u8>]) -> Vec<Report> {
     {
         if let Some(report) = reports.get_mut(index) {
             bounded(&mut weaker);
-            (report.found, report.changed) = (weaker, changed);
+            let (decided, found) = weaker.into_iter().partition(|one| one.what == What::ExpectationChanged);
+            (report.found, report.decided, report.changed) = (found, decided, changed);
             report.unread = too_many.then(|| "One of its tests has more checks than can be compared.".to_owned());
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::tree::{Token, digest, hash};
+use super::values::{Constant, Row};
 
 /// How much a check holds, from nothing to all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +63,8 @@ pub(super) struct Check {
     pub(super) expected: u64,
     /// The expectation is written out.
     pub(super) literal: bool,
+    /// Numbers, texts and constants of the expectation.
+    pub(super) values: Vec<u64>,
     /// The expectation is empty, none, true or false.
     pub(super) trivial: bool,
     /// Names of functions that are called on the side that is looked at, and on the side that is expected.
@@ -80,8 +83,9 @@ pub(super) struct Check {
     /// What is called there, with what stands before its dot; and the first words of such paths.
     pub(super) links: Vec<u64>,
     pub(super) roots: Vec<u64>,
-    /// Names that the expectation uses.
+    /// Names that the expectation uses; and those of them that stand before any dot.
     pub(super) expects_names: Vec<u64>,
+    pub(super) expects_roots: Vec<u64>,
     /// Both sides are the same words.
     pub(super) same: bool,
     /// The expectation is a whole that is written out, part by part: a list, a map.
@@ -128,6 +132,7 @@ impl Check {
             about: Vec::new(),
             expected: 0,
             literal: false,
+            values: Vec::new(),
             trivial: false,
             calls: Vec::new(),
             expects_calls: Vec::new(),
@@ -140,6 +145,7 @@ impl Check {
             links: Vec::new(),
             roots: Vec::new(),
             expects_names: Vec::new(),
+            expects_roots: Vec::new(),
             same: false,
             listed: false,
             parts: 0,
@@ -211,7 +217,15 @@ pub(super) struct Mark {
 /// How a mark begins that says under which condition a test is still run.
 pub(super) const ONLY: &str = "it is run only with ";
 
+/// How a mark begins of a test that may fail now and then.
+pub(super) const AGAIN: &str = "where it fails it is run again, by ";
+
 impl Mark {
+    /// Whether it says that a skip asks the code.
+    pub(super) fn is_asked(&self) -> bool {
+        self.what.ends_with(super::asks::ASKS)
+    }
+
     /// Whether it says under which condition something is still run.
     pub(super) fn is_limit(&self) -> bool {
         self.what.starts_with(ONLY)
@@ -256,6 +270,8 @@ pub(super) struct Unit {
     pub(super) skip: Option<Mark>,
     /// It is run only under this condition: a feature, a word of the environment.
     pub(super) limited: Option<Mark>,
+    /// It is left out by what the code gives.
+    pub(super) asks: Option<Mark>,
     /// It stands in a class that no runner takes for one of tests.
     pub(super) uncollected: Option<Mark>,
     /// It is run before each test beside it.
@@ -276,6 +292,8 @@ pub(super) struct Unit {
     pub(super) spared: Vec<Mark>,
     pub(super) mocks: Vec<Mark>,
     pub(super) tables: Vec<Table>,
+    /// Rows of lists in it that are written out.
+    pub(super) rows: Vec<Row>,
     /// Loops in it.
     pub(super) loops: usize,
     /// What is expected to fail as a whole (`#[should_panic]`), and whether its message is said.
@@ -306,8 +324,9 @@ pub(super) struct Given {
     pub(super) roots: Vec<u64>,
     /// The words of it.
     pub(super) names: Vec<u64>,
-    /// It is written out.
+    /// It is written out, and of so many parts.
     pub(super) literal: bool,
+    pub(super) parts: usize,
     /// It is not the first that the name was given.
     pub(super) again: bool,
 }
@@ -321,7 +340,9 @@ impl Unit {
     /// A mark that skips it, or says under which condition it is still run.
     pub(super) fn skipped_by(&mut self, mark: Option<Mark>) {
         let Some(mark) = mark else { return };
-        if mark.is_limit() {
+        if mark.is_asked() {
+            self.asks = Some(mark);
+        } else if mark.is_limit() {
             self.limited = Some(mark);
         } else {
             self.skip = Some(mark);
@@ -374,6 +395,8 @@ pub(super) struct Suite {
     pub(super) replaced: Vec<(Mark, Option<Vec<String>>)>,
     /// The line at which the parser could make nothing of the text.
     pub(super) broken: Option<u32>,
+    /// What names beside the tests stand for.
+    pub(super) constants: HashMap<u64, Constant>,
     /// What the file takes from elsewhere: by the name that it has here, where from, and its name there.
     pub(super) taken: HashMap<u64, (String, String)>,
 }

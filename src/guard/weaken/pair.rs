@@ -61,6 +61,9 @@ pub(super) fn weaker(files: &[File<'_>], texts: &Texts<'_>) -> BTreeMap<usize, F
         let all = &mut found.entry(file.index).or_default().weaker;
         by_name(at, file, &mut pairs, &mut old_left, &mut new_left, (&mut helpers, all));
         whole_file(file, all);
+        if let (Some(old), Some(new)) = (&file.old, &file.new) {
+            all.extend(super::values::constants(file.path, old, new));
+        }
     }
     let mut budget = MOST_COMPARED;
     by_key(&mut pairs, &mut old_left, &mut new_left, |unit| unit.body);
@@ -86,7 +89,10 @@ pub(super) fn weaker(files: &[File<'_>], texts: &Texts<'_>) -> BTreeMap<usize, F
     };
     for ((from, old), (at, new)) in pairs.iter().chain(&helpers) {
         let mut weaker = compare::units(old, new, &around, taken(*at));
-        if let Some(weaker) = weaker.as_mut().filter(|weaker| weaker.is_empty() && new.test) {
+        if let Some(weaker) = weaker
+            .as_mut()
+            .filter(|weaker| new.test && weaker.iter().all(|one| one.what == super::What::ExpectationChanged))
+        {
             let before = files.get(*from).and_then(|file| file.old.as_ref());
             let after = files.get(*at).and_then(|file| file.new.as_ref());
             let both = before.zip(after);

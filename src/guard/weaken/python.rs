@@ -4,7 +4,10 @@
 //! `assert_…`, or of one in the same file that checks. What a fixture or an inherited method does is out of sight: a test
 //! that calls one is never said to assert nothing.
 
-use super::model::{Form, Mark, ONLY, Table, bag};
+use std::collections::HashMap;
+
+use super::asks::{ASKS, asks};
+use super::model::{AGAIN, Form, Mark, ONLY, Table, bag};
 use super::tree::{Token, Tree, digest, hash};
 use super::truth::{self, Tokens, arguments, keyword};
 use super::unittest::{answers, asserted, failure, patch_in_body, patched};
@@ -19,6 +22,7 @@ pub(super) fn own(tree: &Tree<'_>) -> impl Iterator<Item = u64> {
 pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
     let tree = walk.tree;
     match tree.kind(at) {
+        "module" => redefined(walk, at),
         "import_from_statement" if !walk.inside() => {
             taken(walk, at);
             imports(walk, at);
@@ -27,6 +31,7 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         "class_definition" if !walk.inside() => {
             let name = tree.field(at, "name").map_or("", |name| tree.words(name));
             let skip = decorators(tree, at).iter().find_map(|one| skips(tree, *one)).or_else(|| untested(tree, at));
+            let skip = skip.or_else(|| again(walk, at)).or_else(|| asks_code(walk, at));
             walk.scope(at, name.to_owned(), skip);
             walk.loner = uncollected(tree, at, name).or_else(|| walk.loner.take());
             walk.mocked(patched(tree, &decorators(tree, at)));
@@ -40,6 +45,12 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
                     return;
                 }
                 let tokens = walk.tokens(what);
+                // Neither is ever false, whatever it would give.
+                if matches!(tree.kind(what), "lambda" | "generator_expression") {
+                    let body = tree.field(what, "body").or_else(|| tree.parts(what).next());
+                    let body = body.map(|body| walk.tokens(body)).unwrap_or_default();
+                    return walk.add_only_told(at, &body, &tokens);
+                }
                 if tree.kind(what) == "tuple" {
                     // It is true because there is something in it.
                     let first = tree.parts(what).next().map(|first| walk.tokens(first)).unwrap_or_default();
@@ -50,7 +61,12 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         }
         "if_statement" => condition(walk, at),
         "while_statement" => walk.repeats(None, tree.field(at, "condition"), tree.field(at, "body")),
-        "for_statement" => walk.repeats(tree.field(at, "right"), None, tree.field(at, "body")),
+        "for_statement" => {
+            walk.repeats(tree.field(at, "right"), None, tree.field(at, "body"));
+            if let (Some(names), Some(over)) = (tree.field(at, "left"), tree.field(at, "right")) {
+                walk.each(names, over);
+            }
+        }
         "function_definition" => nested(walk, at),
         "try_statement" => {
             let swallows = tree.children(at).any(|child| match tree.kind(child) {
@@ -146,6 +162,72 @@ fn decorators(tree: &Tree<'_>, at: usize) -> Vec<usize> {
     }
 }
 
+/// `@pytest.mark.flaky(reruns=5)`: once in so many times is enough.
+fn is_repeated(tree: &Tree<'_>, decorator: usize) -> bool {
+    let tokens = tree.tokens_within(decorator, 50);
+    let end = tokens.iter().position(|token| token.text == "(").unwrap_or(tokens.len());
+    tokens.get(..end).unwrap_or_default().last().is_some_and(|name| name.text == "flaky")
+}
+
+/// What is defined in a module or a class and defined there once more: the first is gone as if it were deleted. What the second
+/// takes up again, by its class or its decorator, is not, and neither is what was only written twice.
+fn redefined(walk: &mut Walk<'_>, module: usize) {
+    let tree = walk.tree;
+    let class = |at: &usize| tree.kind(*at) == "class_definition";
+    let scopes = std::iter::once(module).chain((0..tree.len()).filter(class).filter_map(|at| tree.field(at, "body")));
+    for scope in scopes {
+        let mut last: HashMap<&str, usize> = HashMap::new();
+        for child in tree.children(scope) {
+            let Some(at) = tree.field(child, "definition").or(Some(child)) else { continue };
+            let Some(name) = tree.field(at, "name").map(|name| tree.words(name)).filter(|_| is_defined(tree, at))
+            else {
+                continue;
+            };
+            let Some(before) = last.insert(name, at) else { continue };
+            let head = decorators(tree, at).into_iter().chain(tree.field(at, "superclasses"));
+            let takes_up =
+                head.into_iter().any(|part| tree.tokens_within(part, 200).iter().any(|token| token.text == name));
+            if !takes_up && tree.words(before) != tree.words(at) {
+                walk.again.insert(before, tree.line(at));
+            }
+        }
+    }
+}
+
+fn is_defined(tree: &Tree<'_>, at: usize) -> bool {
+    matches!(tree.kind(at), "function_definition" | "class_definition")
+}
+
+/// The mark of what is defined once more further down.
+fn again(walk: &Walk<'_>, at: usize) -> Option<Mark> {
+    let line = walk.again.get(&at)?;
+    Some(Mark {
+        line: walk.tree.line(at),
+        what: format!("it is defined once more in line {line}, and only that one is run"),
+    })
+}
+
+/// The mark of a decorator, or of an `if` around it, that leaves it out where the code is wrong.
+fn asks_code(walk: &Walk<'_>, at: usize) -> Option<Mark> {
+    let tree = walk.tree;
+    let decorators = decorators(tree, at);
+    let whole = if decorators.is_empty() { at } else { tree.up(at).unwrap_or(at) };
+    let hit = decorators.iter().find_map(|one| {
+        let tokens = tree.tokens_within(*one, 200);
+        let name = asked_by(&tokens, |condition| walk.asks_code(whole, condition))?;
+        Some(asks(tree, *one, &format!("`{name}`")))
+    });
+    hit.or_else(|| walk.stands_under(at))
+}
+
+/// The mark that skips by a condition of which this holds.
+fn asked_by<'t>(tokens: Tokens<'_, 't>, of: impl Fn(Tokens<'_, 't>) -> bool) -> Option<&'t str> {
+    let at = tokens.iter().position(|token| matches!(token.text, "skipif" | "skipIf" | "skipUnless" | "xfail"))?;
+    let arguments = arguments(tokens, at);
+    let condition = keyword(&arguments, "condition").or(arguments.first().copied())?;
+    of(condition).then(|| tokens.get(at).map(|token| token.text))?
+}
+
 /// `__test__ = False` in a class.
 fn untested(tree: &Tree<'_>, class: usize) -> Option<Mark> {
     let body = tree.field(class, "body")?;
@@ -230,10 +312,14 @@ fn function(walk: &mut Walk<'_>, at: usize) {
         Some(Mark { line: tree.line(*one), what })
     };
     let skip = decorators.iter().find_map(|one| skips(tree, *one).or_else(|| alias(one)));
-    let (mut tables, mut spared) = (Vec::new(), Vec::new());
+    let skip = skip.or_else(|| again(walk, at)).or_else(|| asks_code(walk, at).filter(|_| is_test(name)));
+    let repeated = decorators.iter().find(|one| is_repeated(tree, **one));
+    let repeated = repeated.map(|one| Mark { line: tree.line(*one), what: format!("{AGAIN}`flaky`") });
+    let (mut tables, mut spared, mut rows) = (Vec::new(), Vec::new(), Vec::new());
     for one in &decorators {
         let Some(cases) = parametrized(tree, *one) else { continue };
         tables.push(table(tree, cases));
+        rows.extend(super::values::rows(tree, cases));
         spared.extend(tree.parts(cases).filter_map(|row| is_spared(tree, row)).take(MOST_SPARED));
     }
     let tokens = tree.tokens_within(whole, 20_000);
@@ -261,9 +347,11 @@ fn function(walk: &mut Walk<'_>, at: usize) {
     let Some(unit) = walk.unit() else { return };
     unit.skipped_by(skip);
     unit.skipped_by(empty);
+    unit.limited = unit.limited.take().or(repeated);
     unit.before_each = before;
     unit.uncollected = loner;
     unit.tables = tables;
+    unit.rows = rows;
     unit.spared = spared;
     unit.body = digest(&tokens);
     unit.tokens = bag(&tokens);
@@ -321,6 +409,11 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
     if depends && tree.parts(body).next().is_some_and(|line| is_end(tree, line)) {
         let tokens = walk.tokens(condition);
         walk.leaves(at, &tokens);
+    }
+    let skips = ["pytest.skip(", "pytest.xfail(", "self.skipTest(", "raise unittest.SkipTest", "raise SkipTest"];
+    if depends && tree.parts(body).any(|line| skips.iter().any(|skip| tree.words(line).starts_with(skip))) {
+        let tokens = walk.tokens(condition);
+        walk.skips_where(at, &tokens, &[], "the `if` before it");
     }
     if depends && tree.field(at, "alternative").is_none() && !is_platform(&tree.tokens_within(condition, 100)) {
         walk.guard(body);
@@ -484,6 +577,9 @@ fn assignment(walk: &mut Walk<'_>, at: usize) {
     if tree.kind(left) != "identifier" {
         return;
     }
+    if !walk.inside() {
+        walk.keeps(left, right);
+    }
     if walk.inside() {
         walk.give(left, right);
     } else if tree.words(right).starts_with("pytest.mark.") && tree.words(left) != "pytestmark" {
@@ -492,10 +588,15 @@ fn assignment(walk: &mut Walk<'_>, at: usize) {
         walk.off.entry(hash(tree.words(left))).and_modify(|what| *what = None).or_insert(what);
     } else if tree.words(left) == "pytestmark" && !walk.scoped() {
         let marks = if tree.kind(right) == "list" { tree.parts(right).collect() } else { vec![right] };
-        let mark = marks.into_iter().find_map(|mark| skip_mark(&tree.tokens_within(mark, 100)));
+        let all: Vec<_> = marks.into_iter().map(|mark| tree.tokens_within(mark, 100)).collect();
+        let asked = |tokens: &Vec<Token<'_>>| {
+            let name = asked_by(tokens, |condition| walk.asks_code(0, condition))?;
+            Some(format!("`{name}`{ASKS}"))
+        };
+        let mark = all.iter().find_map(|tokens| skip_mark(tokens)).or_else(|| all.iter().find_map(asked));
         if let Some(what) = mark {
             let mark = Mark { line: tree.line(at), what };
-            if mark.is_limit() {
+            if mark.is_limit() || mark.is_asked() {
                 walk.suite.limited = Some(mark);
             } else {
                 walk.suite.skip = Some(mark);

@@ -63,11 +63,22 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         "expression_statement" => dropped(walk, at),
         "if_expression" => condition(walk, at),
         "match_expression" => matched(walk, at),
-        "for_expression" => looped(walk, at),
+        "for_expression" => {
+            looped(walk, at);
+            if let (Some(names), Some(over)) = (tree.field(at, "pattern"), tree.field(at, "value")) {
+                walk.each(names, over);
+            }
+        }
         "while_expression" => walk.repeats(None, tree.field(at, "condition"), tree.field(at, "body")),
         "return_expression" => walk.returns(statement(tree, at)),
         "continue_expression" | "break_expression" => walk.dead_after(statement(tree, at)),
-        "struct_item" | "enum_item" | "impl_item" | "trait_item" | "const_item" | "static_item" | "type_item" => {
+        "const_item" | "static_item" => {
+            walk.attributes.clear();
+            if let (Some(name), Some(value)) = (tree.field(at, "name"), tree.field(at, "value")) {
+                if walk.inside() { walk.give(name, value) } else { walk.keeps(name, value) }
+            }
+        }
+        "struct_item" | "enum_item" | "impl_item" | "trait_item" | "type_item" => {
             walk.attributes.clear();
         }
         _ => {}

@@ -3,9 +3,10 @@
 //! A check is a chain of `expect`, `assert` or `should`, a method of a test's `t`, or a function of the file that checks.
 //! A promise that is returned and a callback that is handed on (`done`) are weak checks.
 
+use super::asks::asks;
 use super::chains::{asserted, expected, mocked, should, spied};
 use super::matchers;
-use super::model::{Form, Mark, ONLY, bag};
+use super::model::{AGAIN, Form, Mark, ONLY, bag};
 use super::tree::{Token, Tree, hash};
 use super::truth;
 use super::walk::{Walk, says_check};
@@ -43,6 +44,8 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         "function_declaration" | "variable_declarator" | "method_definition" if !walk.inside() => {
             if let Some(name) = function_name(tree, at) {
                 walk.begin(at, name, false);
+            } else if let (Some(name), Some(value)) = (tree.field(at, "name"), tree.field(at, "value")) {
+                walk.keeps(name, value);
             }
             required(walk, at);
         }
@@ -68,7 +71,12 @@ pub(super) fn enter(walk: &mut Walk<'_>, at: usize) {
         }
         "function_declaration" | "generator_function_declaration" => nested(walk, at),
         "while_statement" => walk.repeats(None, tree.field(at, "condition"), tree.field(at, "body")),
-        "for_in_statement" => walk.repeats(tree.field(at, "right"), None, tree.field(at, "body")),
+        "for_in_statement" => {
+            walk.repeats(tree.field(at, "right"), None, tree.field(at, "body"));
+            if let (Some(names), Some(over)) = (tree.field(at, "left"), tree.field(at, "right")) {
+                walk.each(names, over);
+            }
+        }
         "binary_expression" => short(walk, at),
         "throw_statement" => {
             walk.soft(0);
@@ -400,11 +408,13 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
         let on = tree.words(value) == "true" || tree.string(value).is_some_and(|text| !text.is_empty());
         (matches!(key, "skip" | "todo" | "fails") && on).then_some(key)
     });
+    let again = retried(tree, list).filter(|_| test).map(|line| Mark { line, what: format!("{AGAIN}`retry`") });
     let empty = test && tree.parts(list).count() == 1;
     let off = off.or_else(|| option.collect::<Vec<_>>().first().copied()).or(empty.then_some("pending"));
     let off = off.or_else(|| unless(tree, at));
     let skip = off.map(|word| Mark { line, what: format!("`{word}`") });
     let skip = skip.or_else(|| asked(tree, at).map(|what| Mark { line, what }));
+    let skip = skip.or_else(|| asks_code(walk, at)).or_else(|| walk.stands_under(at).filter(|_| !walk.inside()));
     if path.contains(&"only") || matches!(first, "fit" | "fdescribe") {
         walk.suite.only = Some(Mark { line, what: name.clone() });
     }
@@ -428,15 +438,29 @@ fn begin(walk: &mut Walk<'_>, at: usize, path: &[&str], test: bool) {
         unit.tokens.extend(words.filter(|word| !word.is_empty()).take(2_000).map(hash));
     }
     let cases = each(tree, at);
+    let rows = cases_of(tree, at).map(|cases| super::values::rows(tree, cases)).unwrap_or_default();
     // A function that stands elsewhere is the test.
     let away = tree.parts(list).skip(1).all(|part| !is_function(tree, part));
     let empty = cases.as_ref().is_some_and(|cases| cases.items.is_empty());
     if let Some(unit) = walk.unit() {
         unit.skipped_by(skip);
         unit.skipped_by(empty.then(|| Mark { line, what: "`each` without a case".to_owned() }));
+        unit.limited = unit.limited.take().or(again);
         unit.tables.extend(cases);
+        unit.rows.extend(rows);
         unit.maybe += usize::from((away || made) && unit.skip.is_none());
     }
+}
+
+/// `it('dims', { retry: 9 }, () => …)`: once in so many times is enough.
+fn retried(tree: &Tree<'_>, list: usize) -> Option<u32> {
+    let options = tree.parts(list).filter(|part| tree.kind(*part) == "object");
+    let pairs = options.flat_map(|object| tree.children(object).collect::<Vec<_>>());
+    let mut retries = pairs.into_iter().filter(|pair| {
+        let word = |field: &str| tree.field(*pair, field).map_or("", |part| tree.words(part));
+        matches!(word("key"), "retry" | "retries") && word("value") != "0"
+    });
+    retries.next().map(|pair| tree.line(pair))
 }
 
 /// `it.skipIf(true)(…)`, `it.runIf(false)(…)`.
@@ -459,12 +483,26 @@ fn asked(tree: &Tree<'_>, at: usize) -> Option<String> {
     (matches!(name, "skipIf" | "runIf") && env).then(|| format!("{ONLY}a word of the environment (`{name}`)"))
 }
 
+/// `it.skipIf(dim(2) !== 3)(…)`: it is left out where the code is wrong.
+fn asks_code(walk: &Walk<'_>, at: usize) -> Option<Mark> {
+    let tree = walk.tree;
+    let inner = tree.field(at, "function").filter(|inner| tree.kind(*inner) == "call_expression")?;
+    let name = tree.field(inner, "function").and_then(|function| tree.field(function, "property"))?;
+    let first = tree.field(inner, "arguments").and_then(|list| tree.parts(list).next())?;
+    let name = tree.words(name);
+    let asked = matches!(name, "skipIf" | "runIf") && walk.asks_code(at, &tree.tokens_within(first, 100));
+    asked.then(|| asks(tree, at, &format!("`{name}`")))
+}
+
 /// The cases of `test.each([…])`.
 fn each(tree: &Tree<'_>, at: usize) -> Option<super::model::Table> {
+    Some(super::python::table(tree, cases_of(tree, at)?))
+}
+
+fn cases_of(tree: &Tree<'_>, at: usize) -> Option<usize> {
     let inner = tree.field(at, "function").filter(|inner| tree.kind(*inner) == "call_expression")?;
     let list = tree.field(inner, "arguments")?;
-    let cases = tree.parts(list).next().filter(|cases| tree.kind(*cases) == "array")?;
-    Some(super::python::table(tree, cases))
+    tree.parts(list).next().filter(|cases| tree.kind(*cases) == "array")
 }
 
 fn condition(walk: &mut Walk<'_>, at: usize) {
@@ -478,6 +516,12 @@ fn condition(walk: &mut Walk<'_>, at: usize) {
         && lines(body).into_iter().all(|line| tree.words(line).starts_with("console."))
     {
         walk.add_only_told(at, &tokens, &tokens);
+    }
+    let call = |line: usize| tree.child_of_kind(line, "call_expression");
+    let skipping =
+        |call: usize| tree.field(call, "function").is_some_and(|name| skips(tree, call, &path_of(tree, name)));
+    if lines(body).into_iter().filter_map(call).any(skipping) {
+        walk.skips_where(at, &tokens, &[], "the `if` before it");
     }
     if lines(body).first().is_some_and(|line| tree.kind(*line) == "return_statement") {
         walk.leaves(at, &tokens);

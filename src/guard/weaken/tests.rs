@@ -1,9 +1,11 @@
 use super::*;
 
 mod alarms;
+mod asks;
 mod caught;
 mod files;
 mod go;
+mod lengths;
 mod loosened;
 mod mocks;
 mod moved;
@@ -15,6 +17,7 @@ mod rust;
 mod script;
 mod turned;
 mod unsaid;
+mod values;
 
 /// The kinds that are found from an old text to a new one, each once.
 fn kinds(path: &str, old: &str, new: &str) -> Vec<What> {

@@ -6,9 +6,10 @@ use super::model::{Check, Form, Tolerance, bag};
 use super::tree::{Sort, digest, hash};
 pub(super) use super::words::is_written;
 pub(super) use super::words::{
-    Tokens, arguments, bare, called, is_literal, is_trivial, keyword, links, made, number, split,
+    Tokens, arguments, bare, called, is_literal, is_trivial, keyword, links, made, number, parts, split, values,
+    without_calls,
 };
-use super::words::{is_constant, opens, parts, predicate, tops, wildcards};
+use super::words::{is_constant, opens, predicate, tops, wildcards};
 
 /// Puts the two sides into a check: what is looked at, and what is expected of it.
 pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens<'_, '_>) {
@@ -22,6 +23,10 @@ pub(super) fn sides(check: &mut Check, subject: Tokens<'_, '_>, expected: Tokens
     check.expects_made = made(expected);
     check.expects_names =
         expected.iter().filter(|token| token.sort == Sort::Word).map(|token| hash(token.text)).collect();
+    let root = |at: usize| at.checked_sub(1).and_then(|at| expected.get(at)).is_none_or(|before| before.text != ".");
+    let roots = expected.iter().enumerate().filter(|(at, token)| token.sort == Sort::Word && root(*at));
+    check.expects_roots = roots.map(|(_, token)| hash(token.text)).collect();
+    check.values = values(expected);
     check.listed = expected.len() > 2 && expected.first().is_some_and(|first| opens(first) || first.text == "vec");
     check.wild = wildcards(expected);
     check.fails = matches!(expected, [first, open, ..] if first.text == "Err" && open.text == "(");
@@ -58,8 +63,13 @@ fn measured<'a, 't>(subject: Tokens<'a, 't>) -> Option<Tokens<'a, 't>> {
 
 /// Two sides that must be equal. Where one is written out, the other is looked at; else the first one is.
 pub(super) fn equal<'t>(line: u32, all: Tokens<'_, 't>, left: Tokens<'_, 't>, right: Tokens<'_, 't>) -> Check {
-    let (subject, expected) =
-        if is_written(bare(left)) && !is_written(bare(right)) { (right, left) } else { (left, right) };
+    // Of two lengths, that of what is wanted is not the one that is looked at.
+    let wanted = |side: Tokens<'_, '_>| {
+        let of = measured(bare(side)).unwrap_or_default();
+        of.iter().any(|token| matches!(token.text, "want" | "wanted" | "expected" | "exp"))
+    };
+    let turned = is_written(bare(left)) && !is_written(bare(right)) || wanted(left) && !wanted(right);
+    let (subject, expected) = if turned { (right, left) } else { (left, right) };
     let mut check = Check::new(line, Form::Exact, all);
     sides(&mut check, subject, expected);
     if bare(left) == bare(right) && is_literal(bare(left)) {

@@ -1,5 +1,6 @@
 //! The walk through a file: one pass in the order of reading, with a stack of what is open.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::constant;
@@ -100,6 +101,10 @@ pub(super) struct Walk<'t> {
     beside_until: usize,
     /// A class that no runner takes for one of tests, and where it ends.
     pub(super) loner: Option<(usize, Mark)>,
+    /// How often a condition was held against the test that it stands in.
+    pub(super) held: Cell<usize>,
+    /// What is defined once more further down, by its place: the line of what is run in its place.
+    pub(super) again: HashMap<usize, u32>,
     /// The file's path.
     pub(super) path: &'t str,
 }
@@ -136,6 +141,8 @@ impl<'t> Walk<'t> {
             tests_until: 0,
             beside_until: 0,
             loner: None,
+            held: Cell::new(0),
+            again: HashMap::new(),
             path,
         };
         for at in 0..tree.len() {
@@ -269,6 +276,7 @@ impl<'t> Walk<'t> {
         }
         let tokens = if self.left == 0 { Vec::new() } else { self.tree.tokens_within(at, MOST_OF_A_UNIT) };
         self.left = self.left.saturating_sub(tokens.len());
+        let (asks, skip) = if skip.as_ref().is_some_and(Mark::is_asked) { (skip, None) } else { (None, skip) };
         let (limited, skip) = if skip.as_ref().is_some_and(Mark::is_limit) { (skip, None) } else { (None, skip) };
         let unit = Unit {
             name,
@@ -276,6 +284,7 @@ impl<'t> Walk<'t> {
             line: self.tree.line(at),
             skip,
             limited,
+            asks,
             exported: self.path.ends_with(".go"),
             plain: !test && self.unit().is_none() && self.is_plain(at),
             mocks,
@@ -453,7 +462,7 @@ impl<'t> Walk<'t> {
     }
 
     /// The node of the innermost test or function that is open.
-    fn unit_node(&self) -> Option<usize> {
+    pub(super) fn unit_node(&self) -> Option<usize> {
         self.frames.iter().rev().find_map(|(_, frame)| if let Frame::Unit(_, at) = frame { Some(*at) } else { None })
     }
 
@@ -510,10 +519,12 @@ impl<'t> Walk<'t> {
     pub(super) fn give(&mut self, name: usize, value: usize) {
         let tokens = self.tokens(value);
         let name = hash(self.tree.words(name));
+        self.has_rows(value);
         let (links, roots) = truth::links(&tokens);
         let (calls, made) = (truth::called(&tokens), truth::made(&tokens));
-        let literal = truth::is_written(truth::bare(&tokens));
-        let given = Given { calls, made, links, roots, names: bag(&tokens), literal, again: false };
+        let literal = self.is_written_out(value, &tokens);
+        let parts = truth::parts(truth::bare(&tokens));
+        let given = Given { calls, made, links, roots, names: bag(&tokens), literal, parts, again: false };
         if let Some(unit) = self.unit() {
             let again = unit.given.contains_key(&name);
             unit.given.insert(name, Given { again, ..given });

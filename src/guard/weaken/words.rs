@@ -110,6 +110,32 @@ const DRESS: [&str; 19] = [
     "b",
 ];
 
+/// What tells one value from another: its numbers, texts and constants.
+pub(super) fn values(tokens: Tokens<'_, '_>) -> Vec<u64> {
+    let tells = |token: &&Token<'_>| match token.sort {
+        Sort::Number | Sort::Text => true,
+        Sort::Word => CONSTANTS.contains(&token.text),
+        Sort::Mark => matches!(token.text, "-" | "True" | "true" | "False" | "false" | "None" | "null" | "nil"),
+    };
+    tokens.iter().filter(tells).map(|token| hash(token.text)).collect()
+}
+
+/// A value without calls behind it that give it back bit by bit: `&CASES`, `CASES.iter()`.
+pub(super) fn without_calls<'a, 't>(tokens: Tokens<'a, 't>) -> Tokens<'a, 't> {
+    match tokens {
+        [borrow, rest @ ..] if borrow.text == "&" => without_calls(rest),
+        [on @ .., dot, name, open, close]
+            if dot.text == "."
+                && matches!(name.text, "iter" | "into_iter" | "items" | "entries" | "copied" | "cloned")
+                && open.text == "("
+                && close.text == ")" =>
+        {
+            without_calls(on)
+        }
+        all => all,
+    }
+}
+
 /// Whether it is written out, with nothing that is computed.
 pub(super) fn is_literal(tokens: Tokens<'_, '_>) -> bool {
     !tokens.is_empty()

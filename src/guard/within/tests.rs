@@ -310,3 +310,95 @@ fn tests_move_to_a_file_of_any_name() {
         assert!(!house.trips(&never).is_empty(), "{file}");
     }
 }
+
+const GUIDE: &str = "# Lamp\n\nIt shines.\n\n```\nassert_eq!(lamp::on(), 1);\n```\n";
+
+/// A library whose documentation is its README, and a change that adds a guide.
+fn documented() -> (Scratch, CommitId, Files<'static>, Manifest) {
+    let scratch = Scratch::new();
+    let lib = "#![doc = include_str!(\"../README.md\")]\npub fn on() -> u8 { 1 }\n".to_owned();
+    let files = vec![("Cargo.toml", "[package]\n".to_owned()), ("src/lib.rs", lib), ("README.md", GUIDE.to_owned())];
+    let base = commit(&scratch, &[], &files);
+    let guide = "#[doc = include_str!(\"../docs/guide.md\")]\npub struct Guide;\n";
+    let files = put(put(files, "src/guide.rs", guide), "docs/guide.md", &GUIDE.replace("== 1", "== 1 "));
+    let head = commit(&scratch, &[&base], &files);
+    let frozen = scene(&scratch, &base, &head, None).manifest(&Policy::default());
+    (scratch, base, files, frozen)
+}
+
+/// A README is run where it is a library's documentation, and nobody would edit the line that fetches it.
+#[test]
+fn an_example_that_is_fetched_from_another_file_is_frozen() {
+    let (scratch, base, files, frozen) = documented();
+    let trips = |files: &Files<'_>| {
+        let head = commit(&scratch, &[&base], files);
+        let trips = hold(&frozen, &scene(&scratch, &base, &head, Some(&frozen)), &Accepted::new());
+        trips.iter().map(|trip| format!("{} {}", trip.code(), trip.says())).collect::<Vec<_>>()
+    };
+    for (file, of, from, to) in [
+        ("README.md", "src/lib.rs", "lamp::on(), 1", "lamp::on(), lamp::on()"),
+        ("README.md", "src/lib.rs", "```\nassert", "```ignore\nassert"),
+        ("docs/guide.md", "src/guide.rs", "assert_eq!(lamp::on(), 1);\n", ""),
+    ] {
+        let told = trips(&edited(files.clone(), file, from, to));
+        let [told] = told.as_slice() else { panic!("{told:#?}") };
+        assert!(told.starts_with(&format!("build_tampered:{of} ")) && told.contains(file), "{told}");
+    }
+    for (about, files) in [
+        ("as it was", files.clone()),
+        ("prose", edited(files.clone(), "README.md", "It shines.", "It shines at night.")),
+        ("spaces", edited(files.clone(), "README.md", "lamp::on(), 1", "lamp::on(),  1")),
+        ("another example", edited(files.clone(), "README.md", "# Lamp\n", "# Lamp\n\n```\nlamp::on();\n```\n")),
+        ("another text", put(files.clone(), "docs/other.md", "```\nassert!(true);\n```\n")),
+        ("code", edited(files.clone(), "src/lib.rs", "{ 1 }", "{ 2 - 1 }")),
+    ] {
+        assert!(trips(&files).is_empty(), "{about}: {:#?}", trips(&files));
+    }
+}
+
+#[test]
+fn a_file_that_nobody_can_resolve_is_fetched_by_name_only() {
+    let fetches = |lib: &str| {
+        let items = inline::items("a/src/lib.rs", lib.as_bytes()).unwrap().unwrap();
+        items.iter().find_map(|item| item.fetches.clone())
+    };
+    for (line, place) in [
+        ("#![doc = include_str!(\"../README.md\")]", Some("a/README.md")),
+        ("#![doc = include_str!(r\"../../b/./c.md\")]", Some("b/c.md")),
+        ("#![cfg_attr(doctest, doc = include_str!(\"x.md\"))]", Some("a/src/x.md")),
+        ("#![doc = include_str!(\"../../../out.md\")]", None),
+        ("#![doc = include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/README.md\"))]", None),
+        ("#![doc = include_str!(\"/etc/motd\")]", None),
+    ] {
+        assert_eq!(fetches(&format!("{line}\npub fn on() {{}}\n")).as_deref(), place, "{line}");
+    }
+}
+
+/// The same two lines for each of fourteen tests hid which line had changed.
+#[test]
+fn a_condition_above_many_tests_is_told_once() {
+    let test = |at: usize| format!("    #[test]\n    fn shines_{at}() {{ assert_eq!(super::lamp(), {at}) }}\n");
+    let all: String = (0..5).map(test).collect();
+    let lamp = format!("pub fn lamp() -> u8 {{ 1 }}\n#[cfg(test)]\nmod tests {{\n{all}}}\n");
+    let scratch = Scratch::new();
+    let base = commit(&scratch, &[], &base_files());
+    let files = put(base_files(), "src/lamp.rs", &lamp);
+    let head = commit(&scratch, &[&base], &files);
+    let frozen = scene(&scratch, &base, &head, None).manifest(&Policy::default());
+    let trips = |to: &str| {
+        let head = commit(&scratch, &[&base], &put(files.clone(), "src/lamp.rs", to));
+        hold(&frozen, &scene(&scratch, &base, &head, Some(&frozen)), &Accepted::new())
+    };
+    let above = trips(&lamp.replace("cfg(test)", "cfg(all(test, feature = \"slow\"))"));
+    let [above] = above.as_slice() else { panic!("{above:#?}") };
+    assert_eq!(above.code(), "build_tampered:src/lamp.rs");
+    assert!(
+        above.says().starts_with(
+            "All 5 tests and parts of tests inside of `src/lamp.rs` that stand together (`tests::shines_0`, "
+        ),
+        "{}",
+        above.says()
+    );
+    let each = trips(&lamp.replace("lamp(), 0", "lamp(), 7").replace("lamp(), 1", "lamp(), 7"));
+    assert_eq!(each.len(), 2, "{each:#?}");
+}

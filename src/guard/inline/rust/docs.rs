@@ -1,12 +1,12 @@
 //! Attributes and comments: what is pending for the next item, and the examples in documentation.
 
 use super::{Pending, Walk, under};
-use crate::guard::inline::Sort;
-use crate::guard::inline::attr::Attr;
+use crate::guard::inline::attr::{Attr, word};
 use crate::guard::inline::doc::{Docs, Side, side};
-use crate::guard::inline::found::{Beyond, Draft, Uses, joined};
+use crate::guard::inline::found::{Beyond, Draft, Found, Uses, joined};
 use crate::guard::inline::nodes::At;
 use crate::guard::inline::print::Print;
+use crate::guard::inline::{Item, Sort};
 use crate::ids::Digest;
 
 impl<'t> Walk<'_, '_, 't> {
@@ -119,9 +119,60 @@ impl<'t> Walk<'_, '_, 't> {
         }
     }
 
-    /// Documentation that another file has: the line that fetches it is the item.
+    /// Documentation that another file has: the line that fetches it is the item, and tells where it is.
     pub(super) fn fetched(&mut self, at: At, of: &str) {
         let before = Pending { start: Some(self.nodes.start(at)), ..Pending::default() };
-        self.draft(at, &before, Sort::Doc, format!("doc of {of}, from elsewhere"), Beyond::default());
+        let words: Vec<&str> = self.nodes.tokens(at).iter().filter_map(|token| word(*token)).collect();
+        let beyond = Beyond { fetches: place(self.file, &words), ..Beyond::default() };
+        self.draft(at, &before, Sort::Doc, format!("doc of {of}{ELSEWHERE}"), beyond);
     }
+}
+
+/// How the name of an item ends that fetches documentation.
+const ELSEWHERE: &str = ", from elsewhere";
+
+/// Where `include_str!("…")` of a file takes its text from. What is put together when it is compiled is not known.
+fn place(file: &str, words: &[&str]) -> Option<String> {
+    let [_, _, _, literal, _] = words.windows(5).find(|five| matches!(five, ["include_str", "!", "(", _, ")"]))? else {
+        return None;
+    };
+    let relative = literal.trim_start_matches('r').trim_matches('#').strip_prefix('"')?.strip_suffix('"')?;
+    if relative.starts_with('/') || relative.contains('\\') {
+        return None;
+    }
+    let mut parts: Vec<&str> = file.split('/').collect();
+    parts.pop();
+    for part in relative.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// The examples of the file that an item fetches. They are named by it, because it is what makes them examples.
+pub(in crate::guard::inline) fn fetched(item: &Item, text: &str) -> Vec<Item> {
+    let mut docs = Docs::default();
+    docs.plain(text);
+    let mut found = Found::default();
+    let owner = item.name.split(ELSEWHERE).next().unwrap_or(&item.name);
+    for example in docs.examples() {
+        let mut print = Print::default();
+        example.print(&mut print);
+        found.0.push(Draft {
+            name: format!("{owner}, from {}", item.fetches.as_deref().unwrap_or_default()),
+            scope: item.scope.clone(),
+            digest: print.digest(),
+            line: item.line,
+            bytes: item.bytes.clone(),
+            skipped: example.skipped,
+            sort: Sort::Doc,
+            defines: Vec::new(),
+            beyond: Beyond::default(),
+            uses: Uses::default(),
+        });
+    }
+    found.items()
 }

@@ -6,6 +6,9 @@ use super::{DELTAS, Kind, LARGEST, MALFORMED, Outcome, Proposal, Residue, SUMMAR
 use crate::finding::Finding;
 use crate::policy::yaml::{self, Node, Scalar};
 
+#[cfg(test)]
+mod tests;
+
 const FORM: &str = "Write one block ```yaml with `task`, `outcome`, `evidence`, `residue` and `deltas`.";
 const FIELDS: [&str; 5] = ["task", "outcome", "evidence", "residue", "deltas"];
 /// A list of a verdict has no more entries.
@@ -55,37 +58,156 @@ pub fn handed_in(path: &str, bytes: &[u8]) -> Option<Result<Proposal, Unread>> {
         return formless(path, text).map(Err);
     }
     Some(read(path, bytes).map_err(|findings| {
-        let security = blocks.iter().any(|block| speaks_of_security(block.text));
-        let outcome = blocks.iter().filter_map(|block| outcome_named(block.text)).max();
+        // A line may have all of them.
+        let told: Vec<Vec<Part>> = blocks.iter().map(|block| parts(block.text)).collect();
+        let security = blocks.iter().any(|block| speaks_of_security(block.text))
+            || told.iter().any(|parts| leaves_security(parts));
+        let outcome = told.iter().filter_map(|parts| outcome_told(parts)).max();
         Unread { findings, security, stops: outcome.max(security.then_some(Outcome::HardStop)) }
     }))
 }
 
-/// A verdict that stands in no block: as lines of its own, quoted, in a table, as TOML. None where it is none.
+/// A verdict that stands in no block: as lines of its own, all on one line, under headings, quoted, in a table, as TOML. None
+/// where it is none.
 fn formless(path: &str, text: &str) -> Option<Unread> {
-    let lines: Vec<(u32, String)> =
-        (1..).zip(text.lines()).filter_map(|(at, line)| Some((at, field_of(line)?))).collect();
-    let has = |field: &str| lines.iter().any(|(_, line)| begins_with(line, field));
-    let (at, _) = lines.iter().find(|(_, line)| begins_with(line, "outcome"))?;
-    // An outcome alone may be anybody's word.
-    if FIELDS.iter().filter(|field| has(field)).count() < 2 {
+    let parts = parts(text);
+    let told = parts.iter().find(|part| part.field == "outcome" && !part.value.trim().is_empty());
+    let outcome = told.or_else(|| parts.iter().find(|part| part.field == "outcome"))?;
+    let security = leaves_security(&parts) || text.lines().any(|line| begins_with(bare(line), "security:"));
+    let named = outcome_told(&parts);
+    let fields = |of: &dyn Fn(&Part) -> bool| {
+        FIELDS.iter().filter(|field| parts.iter().any(|part| part.field == **field && of(part))).count()
+    };
+    // An outcome alone may be anybody's word, unless it is all that is said, or security is spoken of.
+    let several = fields(&|part| part.begins) > 1 && outcome.begins
+        || fields(&|_| true) > 1 && (named.is_some() || outcome_in(&outcome.value).is_some());
+    let alone = named.is_some() && (is_all(&outcome.value) || speaks_of_security(text));
+    if !several && !alone {
         return None;
     }
-    let told = lines.iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n");
-    let bare = |line: &str| line.trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
-    let security = speaks_of_security(&told) || text.lines().any(|line| begins_with(&bare(line), "security:"));
     let says = format!("This looks like a verdict, and {SUMMARY} has no block with one.");
-    let findings = vec![Finding::error(MALFORMED, says, FORM).at(path, Some(*at))];
-    Some(Unread { findings, security, stops: outcome_named(&told).max(security.then_some(Outcome::HardStop)) })
+    let findings = vec![Finding::error(MALFORMED, says, FORM).at(path, Some(outcome.line))];
+    Some(Unread { findings, security, stops: named.max(security.then_some(Outcome::HardStop)) })
 }
 
-/// A line that begins with a field's name, as `NAME: VALUE`, out of what quotes it or makes it a row.
-fn field_of(line: &str) -> Option<String> {
-    let bare = line.trim_start_matches(['{', '>', '|', '-', '*', '+', ' ', '\t', '"', '\'', '`', '_']);
-    let field = FIELDS.into_iter().find(|field| begins_with(bare, field))?;
-    let rest = bare.get(field.len()..)?.trim_start_matches(['"', '\'', '`', '*', '_', ' ', '\t']);
-    let value = rest.strip_prefix([':', '=', '|'])?;
-    Some(format!("{field}: {}", value.trim().trim_end_matches('|').trim()))
+/// A field of a verdict however it is told, and what stands behind it up to the next.
+struct Part {
+    field: &'static str,
+    line: u32,
+    /// Its line begins with it.
+    begins: bool,
+    value: String,
+}
+
+/// The fields that a text tells. What stands in an HTML comment is seen by nobody.
+fn parts(text: &str) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    // Whether a line that has no field goes on with the last one, and whether a blank one ends that.
+    let (mut open, mut short, mut hidden) = (false, false, false);
+    for (at, line) in (1..).zip(text.lines()) {
+        if hidden || line.trim_start().starts_with("<!--") {
+            hidden = !line.contains("-->");
+            continue;
+        }
+        let keys = keys(line);
+        if let Some(last) = keys.last() {
+            (open, short) = (true, !line.get(last.behind..).unwrap_or_default().trim_matches(['|', ' ']).is_empty());
+            let ends = keys.iter().skip(1).map(|key| key.at).chain([line.len()]);
+            parts.extend(keys.iter().zip(ends).map(|(key, end)| Part {
+                field: key.field,
+                line: at,
+                begins: key.begins,
+                value: line.get(key.behind..end).unwrap_or_default().trim().trim_end_matches('|').to_owned(),
+            }));
+        } else if let Some(field) = titled(line) {
+            (open, short) = (true, false);
+            parts.push(Part { field, line: at, begins: false, value: String::new() });
+        } else if line.trim_start().starts_with('#') || short && line.trim().is_empty() {
+            open = false;
+        } else if let Some(last) = parts.last_mut().filter(|_| open) {
+            last.value.push('\n');
+            last.value.push_str(line);
+        }
+    }
+    parts
+}
+
+/// Where a line names a field, and where its value begins.
+struct Key {
+    field: &'static str,
+    at: usize,
+    behind: usize,
+    begins: bool,
+}
+
+/// The fields that a line tells as `NAME: VALUE`: the one that it begins with, out of what quotes it or makes it a row, and
+/// those behind it or in braces. In a sentence an outcome is one only where the word is one.
+fn keys(line: &str) -> Vec<Key> {
+    const MARKS: [char; 12] = ['{', '>', '|', '-', '*', '+', ' ', '\t', '"', '\'', '`', '_'];
+    let lower = line.to_ascii_lowercase();
+    let mut keys: Vec<Key> = FIELDS
+        .iter()
+        .flat_map(|field| lower.match_indices(field).map(move |(at, _)| (*field, at)))
+        .filter_map(|(field, at)| {
+            let before = lower.get(..at)?;
+            let rest = lower.get(at + field.len()..)?;
+            let value = rest.trim_start_matches(['"', '\'', '`', '*', '_', ' ', '\t']);
+            let begins = before.trim_start_matches('#').trim_start_matches(MARKS).is_empty();
+            let row = begins || before.trim_start().starts_with('|');
+            let sign = value.chars().next().filter(|sign| matches!(sign, ':' | '=') || row && *sign == '|')?;
+            let word = before.trim_end_matches(['-', '_']).ends_with(char::is_alphanumeric);
+            let doubled = sign != '|' && value.get(1..).is_some_and(|rest| rest.starts_with(sign));
+            let behind = line.len() - value.len() + 1;
+            let part = before.trim_end_matches(['"', '\'', '`', '*', '_', ' ', '\t']);
+            let apart = part.is_empty() || part.ends_with(['{', ',', ';', '|', '(', '[', ']', '}']);
+            let told = field == "outcome" && outcome_in(line.get(behind..)?).is_some();
+            (!word && !doubled && (begins || apart || told)).then_some(Key { field, at, behind, begins })
+        })
+        .collect();
+    keys.sort_by_key(|key| key.at);
+    keys
+}
+
+/// A line that is a field's name and nothing else, as a heading.
+fn titled(line: &str) -> Option<&'static str> {
+    let bare = line.trim_matches(|c: char| !c.is_alphanumeric());
+    FIELDS.into_iter().find(|field| bare.eq_ignore_ascii_case(field))
+}
+
+/// A line without what stands before its first word.
+fn bare(line: &str) -> &str {
+    line.trim_start_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// The outcome that a text begins with.
+fn outcome_in(value: &str) -> Option<Outcome> {
+    let said = bare(value.trim_start()).to_ascii_lowercase().replace(['_', ' '], "-");
+    let behind = |one: &Outcome| said.strip_prefix(&one.as_str().to_ascii_lowercase()).map(str::to_owned);
+    Outcome::ALL.into_iter().find(|one| behind(one).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)))
+}
+
+/// Whether an outcome's name is all that is said there.
+fn is_all(value: &str) -> bool {
+    let bare = value.trim_matches(|c: char| !c.is_alphanumeric()).replace(['_', ' '], "-");
+    Outcome::parse(&bare).is_some()
+}
+
+/// The outcome of the first field that tells one, or of a cell below, where it is one that stops.
+fn outcome_told(parts: &[Part]) -> Option<Outcome> {
+    let lines =
+        |part: &Part| part.value.lines().map(str::to_owned).filter(|line| !bare(line).is_empty()).collect::<Vec<_>>();
+    let first = parts.iter().filter(|part| part.field == "outcome").find_map(|part| lines(part).into_iter().next());
+    let Some(first) = first else {
+        let cells = parts.iter().flat_map(lines).filter(|line| line.contains('|')).collect::<Vec<_>>();
+        return cells.iter().flat_map(|line| line.split('|')).filter(|cell| is_all(cell)).find_map(stops_by);
+    };
+    stops_by(&first)
+}
+
+/// Whether something of security is left, wherever the word stands but in the task and the evidence.
+fn leaves_security(parts: &[Part]) -> bool {
+    let told = parts.iter().filter(|part| !matches!(part.field, "task" | "evidence"));
+    told.into_iter().any(|part| speaks_of_security(&format!("{}:{}", part.field, part.value)))
 }
 
 /// Whether something is left of that kind, wherever the word stands that would tell it.
@@ -99,9 +221,8 @@ fn speaks_of_security(text: &str) -> bool {
     text.lines().filter(|line| !begins_with(line, "evidence") && !begins_with(line, "task")).any(words)
 }
 
-/// The outcome of the first line that tells one, where it is one that stops. A line that lists them names none.
-fn outcome_named(text: &str) -> Option<Outcome> {
-    let line = text.lines().find(|line| begins_with(line, "outcome"))?;
+/// The outcome that a line names, where it is one that stops. A line that lists them names none.
+fn stops_by(line: &str) -> Option<Outcome> {
     let lower = line.to_ascii_lowercase().replace(['_', ' '], "-");
     let mut named = Outcome::ALL.into_iter().filter(|one| lower.contains(&one.as_str().to_ascii_lowercase()));
     named.next().filter(|one| one.stops() && named.next().is_none())

@@ -198,3 +198,21 @@ fn honest_changes_in_go_are_let_be() {
         ],
     );
 }
+
+/// Fuzzing for panics is the usual thing.
+#[test]
+fn a_fuzz_test_that_calls_what_it_fuzzes_asserts_that_nothing_panics() {
+    let file =
+        |body: &str| format!("package lamp\n\nfunc FuzzDim(f *testing.F) {{\n\tf.Add(1)\n\tf.Fuzz({body})\n}}\n");
+    let new = |body: &str| {
+        let report = weaker(PATH, None, Some(file(body).as_bytes()));
+        report.found.iter().map(|one| one.what).collect::<Vec<_>>()
+    };
+    assert_eq!(new("func(t *testing.T, i int) { Dim(i) }"), []);
+    assert_eq!(new("func(t *testing.T, i int) { lamp.Dim(i) }"), []);
+    assert_eq!(new("func(t *testing.T, i int) { t.Log(i) }"), [AssertsNothing]);
+    assert_eq!(new("func(t *testing.T, i int) {}"), [AssertsNothing]);
+    let with = file("func(t *testing.T, i int) { if Dim(i) < 0 { t.Fatal(i) } }");
+    let without = file("func(t *testing.T, i int) { Dim(i) }");
+    assert_eq!(kinds(PATH, &with, &without), [AssertionRemoved]);
+}

@@ -209,7 +209,7 @@ fn fuzz_tests_examples_and_suites_of_go_are_tests() {
     }
     let whole = |one: &str| format!("{head}{one}");
     let empty = fuzz.replace("\t\tif dim(a) < 0 {\n\t\t\tt.Fatal(a)\n\t\t}\n", "\t\tdim(a)\n");
-    told(go::PATH, str::to_owned, &[(AssertsNothing, &whole(fuzz), &whole(&empty))]);
+    told(go::PATH, str::to_owned, &[(AssertionRemoved, &whole(fuzz), &whole(&empty))]);
     told(go::PATH, str::to_owned, &[(TestRemoved, &whole(example), &whole(&example.replace("\t// Output: 3\n", "")))]);
     quiet(
         go::PATH,
