@@ -278,7 +278,8 @@ fn words(lessons: &[String]) -> Vec<String> {
     words
 }
 
-/// `security: …`, `security - …`, `SEC: …` and `[security] …` in front; `[security]` and `(security)` anywhere.
+/// `security: …`, `security - …`, `SEC: …` and `[security] …` in front, also behind a sign or a word that leads in (`⚠ Security: …`,
+/// `NOTE: security: …`) and as a kind of note (`Security finding: …`); `[security]` and `(security)` anywhere.
 fn is_security(lesson: &str) -> bool {
     let lower = lesson.to_lowercase();
     let letters = ['*', '_', '`', ' '];
@@ -287,8 +288,61 @@ fn is_security(lesson: &str) -> bool {
         let behind = lower.get(at + word.len()..).unwrap_or_default().trim_start_matches(letters);
         (before.ends_with('[') && behind.starts_with(']')) || (before.ends_with('(') && behind.starts_with(')'))
     });
-    let bare = lower.trim_start_matches(['[', '(', '*', '_', '`', ' ']);
-    marked || ["security", "sec"].iter().filter_map(|word| bare.strip_prefix(word)).any(in_front)
+    let mut bare = signless(&lower);
+    // Each turn takes a word away, so it ends.
+    while !marked && !is_mark(bare) {
+        match LEADS.iter().find_map(|lead| led_in(bare, lead)) {
+            Some(rest) => bare = rest,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// Words that lead in a lesson, and say nothing of it themselves.
+const LEADS: [&str; 12] = [
+    "note",
+    "nb",
+    "n.b.",
+    "lesson",
+    "lesson learned",
+    "finding",
+    "warning",
+    "caution",
+    "attention",
+    "important",
+    "delta",
+    "learned",
+];
+/// What a mark may call itself.
+const KINDS: [&str; 10] =
+    ["note", "finding", "issue", "risk", "warning", "residue", "lesson", "concern", "problem", "hole"];
+
+/// Without signs in front: of lists, of emphasis, and pictures. What is quoted is spoken of.
+fn signless(text: &str) -> &str {
+    text.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '"' | '\'' | '“' | '„' | '«'))
+}
+
+/// `security: …`, and with what kind of note it is between: `security finding: …`. That there is none of them is no finding.
+fn is_mark(bare: &str) -> bool {
+    let kind_of = |behind: &str| {
+        let rest = behind.strip_prefix([' ', '-']).unwrap_or_default();
+        let kinds = KINDS.iter().filter_map(|kind| rest.strip_prefix(kind));
+        kinds.map(|rest| rest.strip_prefix('s').unwrap_or(rest)).any(|rest| in_front(rest) && !is_nothing(rest))
+    };
+    let marks = |behind: &str| in_front(behind) || kind_of(behind);
+    ["security", "sec"].iter().filter_map(|word| bare.strip_prefix(word)).any(marks)
+}
+
+fn is_nothing(rest: &str) -> bool {
+    let said = rest.trim_matches(|c: char| !c.is_alphanumeric());
+    matches!(said, "" | "none" | "none found" | "nothing" | "nothing found" | "no" | "n/a" | "0")
+}
+
+/// What a word leads in, with what stands between: `note: …`, `lesson, …`, `note …`.
+fn led_in<'t>(bare: &'t str, lead: &str) -> Option<&'t str> {
+    let rest = bare.strip_prefix(lead)?;
+    (!rest.starts_with(char::is_alphanumeric)).then(|| signless(rest)).filter(|rest| !rest.is_empty())
 }
 
 /// Whether what stands behind a word makes a mark of it. A hyphen within a word, as in `security-relevant`, does not.
