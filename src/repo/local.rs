@@ -300,7 +300,7 @@ impl LocalRepo {
         }
         let made = tree_of(repo, merge)?;
         let mut deltas = Walk::new(repo).diff(made, merged.tree_id())?;
-        deltas.retain(|delta| !settled.is(delta));
+        deltas.retain(|delta| !settled.is(delta) && !has_driver(repo, &delta.path));
         let bases = sides.first().map_or(Ok(Vec::new()), |side| merge_bases(repo, oid(first)?, oid(side)?))?;
         without_moved_folders(repo, made, &bases, &mut deltas)?;
         Ok(deltas)
@@ -391,6 +391,16 @@ impl Settled {
     fn is(&self, delta: &Delta) -> bool {
         let moved = |(_, blob): &(Mode, BlobId)| delta.new.is_none() && self.blobs.contains(blob.as_str());
         self.paths.contains(delta.path.as_bytes()) || delta.old.as_ref().is_some_and(moved)
+    }
+}
+
+/// Whether somebody's own program merges this file (`merge=NAME` in `.gitattributes`): what that makes nobody else can tell.
+fn has_driver(repo: &Repository, path: &RepoPath) -> bool {
+    let Some(path) = path.as_str() else { return false };
+    let name = repo.get_attr(Path::new(path), "merge", git2::AttrCheckFlags::FILE_THEN_INDEX).ok().flatten();
+    match git2::AttrValue::from_string(name) {
+        git2::AttrValue::String(name) => !matches!(name, "text" | "binary" | "union"),
+        _ => false,
     }
 }
 

@@ -137,6 +137,8 @@ pub struct Committed {
 pub struct Filed {
     pub summary: Option<Committed>,
     pub deltas: Option<Committed>,
+    /// Where a summary should be and something else stands: a link.
+    pub link: Option<String>,
     /// Where several summaries could be the task's: which.
     pub several: Vec<String>,
 }
@@ -154,7 +156,7 @@ pub struct Judged {
 pub fn judge(task: &TaskId, branch: &str, filed: &Filed) -> Judged {
     let mut judged = Judged::default();
     let Some(summary) = &filed.summary else {
-        judged.findings.push(no_summary(task, branch, &filed.several));
+        judged.findings.push(no_summary(task, branch, filed));
         return judged;
     };
     let path = summary.path.as_str();
@@ -181,7 +183,12 @@ pub fn judge(task: &TaskId, branch: &str, filed: &Filed) -> Judged {
     judged
 }
 
-fn no_summary(task: &TaskId, branch: &str, several: &[String]) -> Finding {
+fn no_summary(task: &TaskId, branch: &str, Filed { several, link, .. }: &Filed) -> Finding {
+    if let Some(link) = link {
+        let says = format!("{} on {} is a link, or no plain file.", shown(link), shown(branch));
+        let next = format!("Commit {SUMMARY} itself: where a link leads is not looked at.");
+        return Finding::error(MALFORMED, says, next);
+    }
     if several.is_empty() {
         let says = format!("{} has no {SUMMARY} of its own committed.", shown(branch));
         let next = format!(
@@ -190,11 +197,8 @@ fn no_summary(task: &TaskId, branch: &str, several: &[String]) -> Finding {
         );
         return Finding::error(MALFORMED, says, next);
     }
-    let mut names: Vec<String> = several.iter().take(3).map(|path| shown(path)).collect();
-    if several.len() > names.len() {
-        names.push(format!("{} more", several.len() - names.len()));
-    }
-    let says = format!("{} has several summaries: {}.", shown(branch), names.join(", "));
+    let names = super::verify::several(several.iter().map(String::as_str));
+    let says = format!("{} has several summaries: {names}.", shown(branch));
     let next = format!("Keep one, in a folder that is called {}.", shown(task.as_str()));
     Finding::error(MALFORMED, says, next)
 }

@@ -235,7 +235,12 @@ const LESSON: &str = "- The zone table is in another crate.\n";
 
 fn filed(summary: &str, deltas: &str) -> Filed {
     let file = |path: &str, text: &str| Some(Committed { path: path.to_owned(), bytes: text.as_bytes().to_vec() });
-    Filed { summary: file("t/SUMMARY.md", summary), deltas: file("t/deltas.md", deltas), several: Vec::new() }
+    Filed {
+        summary: file("t/SUMMARY.md", summary),
+        deltas: file("t/deltas.md", deltas),
+        link: None,
+        several: Vec::new(),
+    }
 }
 
 fn judged(summary: &str, deltas: &str) -> Vec<String> {
