@@ -693,3 +693,249 @@ fn a_wave_is_opened_and_closed_where_it_is_safe() {
     }
     assert!(house.ledger().starts_with("wave: p "), "{}", house.ledger());
 }
+
+#[test]
+fn a_branch_that_was_forked_before_the_ledger_is_held_to_that_of_its_base() {
+    let house = with_a_leak();
+    house.keep();
+    let check = |tree: &Path| House::run_in(tree, &["guard", "check", "--base", "main", "--json"]);
+    let (dates, zones) = (house.dir.path().join("wave-dates"), house.dir.path().join("wave-zones"));
+    let stopped = check(&dates);
+    assert_eq!((stopped.code, stopped.rules()), (1, vec!["bypassed_gate".to_owned()]), "{}", stopped.out);
+    assert!(stopped.err.contains("there is no WAVE.md here; that of its base is taken"), "{}", stopped.err);
+    let head = Repository::open(&dates).unwrap().head().unwrap().target().unwrap().to_string();
+    let says = stopped.json()["findings"][0]["says"].as_str().unwrap().to_owned();
+    assert!(says.contains("was stopped") && says.contains(&format!("is in `HEAD` since {}", &head[..12])), "{says}");
+    // What is handed in may be merged once it is its turn, and what is of no row at any time.
+    assert_eq!(house.wave(&["done", "zones"]).code, 0);
+    assert_eq!(house.wave(&["merging"]).code, 0);
+    house.keep();
+    let other = house.worktree("other", "main~3");
+    house.commit(&other, &[("README.md", "other\n"), ("src/other.rs", "x\n")]);
+    for tree in [&zones, &other] {
+        let fine = check(tree);
+        assert_eq!((fine.code, fine.rules()), (0, Vec::new()), "{}{}", fine.out, fine.err);
+    }
+    // Beside what is frozen, too.
+    let manifest = house.dir.path().join("manifest.json").display().to_string();
+    assert_eq!(house.run(&["guard", "freeze", "--out", &manifest]).code, 0);
+    assert_eq!(House::run_in(&dates, &["guard", "check", &manifest, "--base", "main"]).code, 1);
+    assert_eq!(House::run_in(&zones, &["guard", "check", &manifest, "--base", "main"]).code, 0);
+}
+
+#[test]
+fn one_wave_is_open_in_all_working_trees() {
+    let house = House::new();
+    let base = house.head();
+    let beside = house.worktree("beside", "main");
+    house.open();
+    let row = ["wave", "open", "second", "--row", "a", "w", "wave/a"];
+    let refused = |said: &str| {
+        let second = House::run_in(&beside, &row);
+        assert!(second.code == 1 && second.out.contains(said), "{}{}", second.out, second.err);
+        assert!(!beside.join("WAVE.md").exists());
+    };
+    let place = house.root().canonicalize().unwrap().display().to_string();
+    refused(&place);
+    // Whoever asks there is told where it is.
+    for command in [&["wave", "verify"][..], &["wave", "next"], &["wave", "done", "dates"], &["wave", "close"]] {
+        let lost = House::run_in(&beside, command);
+        assert!(
+            lost.code == 2 && lost.err.contains(&place) && lost.err.contains("go there"),
+            "{command:?} {}",
+            lost.err
+        );
+    }
+    // Committed, it is open whatever is checked out.
+    house.keep();
+    std::fs::remove_file(house.root().join("WAVE.md")).unwrap();
+    refused("A wave is open on `main`");
+    assert!(house.run(&row).out.contains("A wave is open on `main`"), "what is closed is committed as deleted first");
+    assert!(house.wave(&["verify"]).err.contains("the wave's is committed on main"));
+    // At origin only, which is further on.
+    let kept = house.repo.revparse_single("main").unwrap().id();
+    house.repo.reference("refs/remotes/origin/main", kept, true, "test").unwrap();
+    let before = house.repo.find_commit(Oid::from_str(&base).unwrap()).unwrap();
+    house.repo.reset(before.as_object(), git2::ResetType::Hard, None).unwrap();
+    refused("A wave is open on `origin/main`");
+    // Closed for good; a copy that a worker has taken in keeps nobody from the next.
+    let kept = house.repo.find_commit(kept).unwrap();
+    house.repo.reset(kept.as_object(), git2::ResetType::Hard, None).unwrap();
+    let copy = house.worktree("copy", "main");
+    assert!(copy.join("WAVE.md").exists());
+    house.drop_ledger();
+    let next = House::run_in(&beside, &row);
+    assert_eq!(next.code, 0, "{}{}", next.out, next.err);
+    // That one is kept where it is, and seen from there.
+    assert!(house.open().out.contains("A wave is open in another working tree"));
+}
+
+#[test]
+fn a_slow_worker_goes_on_and_hands_in() {
+    let house = House::new();
+    let base = house.head();
+    house.open();
+    assert_eq!(house.wave(&["echo", "dates", &base]).code, 2, "its branch is not here yet");
+    house.work("dates", &base, "[]");
+    assert_eq!(house.wave(&["echo", "dates", &base]).code, 0);
+    let later = ["--now", "2998-01-01T00:00:00Z"];
+    let over = house.wave(&[&["done", "dates"][..], &later].concat());
+    assert!(over.code == 1 && over.out.contains("`phasegate wave extend TASK`"), "{}", over.out);
+    let longer = house.wave(&[&["extend", "dates", "--lease", "3h"][..], &later].concat());
+    assert_eq!(longer.code, 0, "{}", longer.out);
+    assert!(
+        house.ledger().contains("| dates | w1 | wave/dates | 3h since 2998-01-01T00:00:00Z |"),
+        "{}",
+        house.ledger()
+    );
+    assert_eq!(house.wave(&[&["done", "dates"][..], &later].concat()).code, 0);
+    assert_eq!(house.wave(&["extend", "dates"]).code, 1, "nothing runs out any more");
+    // Somebody else has taken the other one, and what was left there does not come in under another name.
+    let zones = house.work("zones", &base, "[]");
+    let other = ["take", "zones", "--worker", "w3", "--branch", "wave/zones-2", "--now", "2999-01-01T00:00:00Z"];
+    assert_eq!(house.wave(&other).code, 0);
+    assert!(house.ledger().contains("\nleft: zones "), "{}", house.ledger());
+    let tip = Repository::open(&zones).unwrap().head().unwrap().peel_to_commit().unwrap().id();
+    house.repo.branch("wave/zones-2", &house.repo.find_commit(tip).unwrap(), false).unwrap();
+    let soon = ["--now", "2999-01-01T00:10:00Z"];
+    house.wave(&[&["echo", "zones", &base][..], &soon].concat());
+    let before = house.ledger();
+    let refused = house.wave(&[&["done", "zones", "--json"][..], &soon].concat());
+    assert_eq!((refused.code, refused.rules()), (1, vec!["unverified_fork_base".to_owned()]), "{}", refused.out);
+    assert_eq!(house.ledger(), before);
+}
+
+#[test]
+fn what_is_refused_is_not_written_as_handed_in() {
+    let house = House::new();
+    let base = house.head();
+    house.open();
+    // One has the ledger in its work, and one began elsewhere.
+    let dates = house.work("dates", &base, "[]");
+    house.commit(&dates, &[("WAVE.md", "mine\n")]);
+    let zones = house.work("zones", "main~1", "[]");
+    for task in ["dates", "zones"] {
+        house.wave(&["echo", task, &base]);
+        let before = house.ledger();
+        let refused = house.wave(&["done", task]);
+        assert_eq!((refused.code, house.ledger() == before), (1, true), "{task}: {}", refused.out);
+    }
+    // As they are told to, they put it right.
+    let mut index = Repository::open(&dates).unwrap().index().unwrap();
+    index.remove_path(Path::new("WAVE.md")).unwrap();
+    index.write().unwrap();
+    std::fs::remove_file(dates.join("WAVE.md")).unwrap();
+    house.commit(&dates, &[]);
+    let repo = Repository::open(&zones).unwrap();
+    let (ours, theirs) =
+        (repo.head().unwrap().peel_to_commit().unwrap(), repo.find_commit(Oid::from_str(&base).unwrap()).unwrap());
+    let tree = repo.find_tree(repo.merge_commits(&ours, &theirs, None).unwrap().write_tree_to(&repo).unwrap()).unwrap();
+    let by = Signature::new("ada", "ada@example.com", &Time::new(1_700_000_900, 0)).unwrap();
+    repo.commit(Some("HEAD"), &by, &by, "merge", &tree, &[&ours, &theirs]).unwrap();
+    for task in ["dates", "zones"] {
+        let done = house.wave(&["done", task]);
+        assert_eq!(done.code, 0, "{task}: {}", done.out);
+    }
+}
+
+#[test]
+fn a_worktree_that_was_made_after_the_ledger_has_a_way_on() {
+    let house = House::new();
+    let base = house.head();
+    let opened = house.open();
+    let line = format!("git worktree add -b wave/dates ../dates {base}");
+    assert!(opened.out.contains(&line), "{}", opened.out);
+    let kept = house.keep();
+    let tree = house.worktree("wave/dates", "main");
+    assert_eq!(house.wave(&["verify", "--json"]).rules(), ["unverified_fork_base"; 2], "the two echoes are to come");
+    let echo = house.wave(&["echo", "dates", &kept]);
+    assert!(echo.code == 1 && echo.out.contains(&format!("git reset --hard {base}")), "{}", echo.out);
+    assert!(!echo.out.contains("bypassed_gate"), "{}", echo.out);
+    let repo = Repository::open(&tree).unwrap();
+    let tip = repo.find_commit(Oid::from_str(&base).unwrap()).unwrap();
+    repo.reset(tip.as_object(), git2::ResetType::Hard, None).unwrap();
+    assert_eq!(house.wave(&["echo", "dates", &base]).code, 0);
+}
+
+#[test]
+fn a_wave_goes_into_the_branch_that_it_was_opened_for() {
+    let house = House::new();
+    let base = house.head();
+    let develop = house.worktree("develop", "main");
+    let rows = ["--row", "dates", "w1", "wave/dates"];
+    let opened = house.wave(&[&["open", "parsers", "--into", "develop"], &rows[..]].concat());
+    assert_eq!(opened.code, 0, "{}", opened.out);
+    assert!(house.ledger().starts_with(&format!("wave: parsers status: live\nbase: {base}\ninto: develop\n")));
+    house.work("dates", &base, "[]");
+    for step in [&["echo", "dates", &base][..], &["done", "dates"], &["merging"]] {
+        let ended = house.wave(step);
+        assert!(ended.code == 0 && ended.out.contains(", into develop"), "{}", ended.out);
+    }
+    // Nobody need say it again.
+    let repo = Repository::open(&develop).unwrap();
+    let ours = repo.head().unwrap().peel_to_commit().unwrap();
+    let theirs = repo.revparse_single("wave/dates").unwrap().peel_to_commit().unwrap();
+    let by = Signature::new("ada", "ada@example.com", &Time::new(1_700_000_900, 0)).unwrap();
+    repo.commit(Some("HEAD"), &by, &by, "merge", &theirs.tree().unwrap(), &[&ours, &theirs]).unwrap();
+    assert!(house.wave(&["next"]).err.contains("Nothing may be merged into develop now."));
+    let other = house.wave(&["close", "--into", "main"]);
+    assert!(
+        other.code == 1 && other.out.contains("into `main` with `git merge --no-ff` (a squash leaves no trace"),
+        "{}",
+        other.out
+    );
+    let closed = house.wave(&["close", "--despite", "We like it so."]);
+    assert!(closed.code == 0 && closed.err.contains("nothing stands against the wave"), "{}{}", closed.out, closed.err);
+}
+
+#[test]
+fn a_history_that_is_cut_can_tell_nothing() {
+    let house = with_a_leak();
+    let base = house.repo.revparse_single("main").unwrap().id();
+    assert_eq!(house.wave(&["done", "zones"]).code, 0);
+    assert_eq!(house.wave(&["merging"]).code, 0);
+    house.land("wave/zones");
+    assert_eq!(house.wave(&["verify"]).code, 0);
+    std::fs::write(house.repo.commondir().join("shallow"), format!("{}\n", house.head())).unwrap();
+    std::fs::write(house.root().join("WAVE.md"), house.ledger().replace(&base.to_string(), &"0".repeat(40))).unwrap();
+    for command in ["verify", "next"] {
+        let cut = house.wave(&[command]);
+        let said = format!("{}{}", cut.out, cut.err);
+        assert!(
+            cut.code == 2 && said.contains("`fetch-depth: 0`") && !said.contains("no SUMMARY.md"),
+            "{command}: {} {said}",
+            cut.code
+        );
+    }
+}
+
+#[test]
+fn what_somebodys_own_program_merges_is_not_held_against_git() {
+    for (attributes, code) in [("pins merge=ours\n", 0), ("", 1)] {
+        let house = House::new();
+        let lines = |top: &str, end: &str| format!("{top}\n{}{end}\n", "a line that stays\n".repeat(8));
+        house.commit(&house.root(), &[(".gitattributes", attributes), ("pins", &lines("one", "two"))]);
+        let base = house.head();
+        assert_eq!(house.wave(&["open", "parsers", "--row", "dates", "w1", "wave/dates"]).code, 0);
+        let dates = house.work("dates", &base, "[]");
+        house.commit(&dates, &[("pins", &lines("theirs", "two"))]);
+        for step in [&["echo", "dates", &base][..], &["done", "dates"], &["merging"]] {
+            assert_eq!(house.wave(step).code, 0);
+        }
+        house.commit(&house.root(), &[("pins", &lines("one", "ours"))]);
+        house.merge("wave/dates");
+        // As the program leaves it: what main has.
+        let (merged, ours) = (
+            house.repo.head().unwrap().peel_to_commit().unwrap(),
+            house.repo.revparse_single("HEAD~1:pins").unwrap().id(),
+        );
+        let mut tree = house.repo.treebuilder(Some(&merged.tree().unwrap())).unwrap();
+        tree.insert("pins", ours, 0o100_644).unwrap();
+        let tree = house.repo.find_tree(tree.write().unwrap()).unwrap();
+        let amended = merged.amend(None, None, None, None, None, Some(&tree)).unwrap();
+        house.repo.reference("refs/heads/main", amended, true, "amend").unwrap();
+        let verified = house.wave(&["verify"]);
+        assert_eq!(verified.code, code, "{}", verified.out);
+        assert_eq!(verified.out.contains("not as git merges the two: `pins`"), code == 1);
+    }
+}

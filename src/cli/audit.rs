@@ -54,6 +54,9 @@ struct Report {
     changes: BTreeMap<u64, Vec<Finding>>,
     /// What was not looked at, or can't be seen, and why.
     notes: Vec<String>,
+    /// What was asked for, and has nothing to audit yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missed: Vec<String>,
 }
 
 pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -63,6 +66,12 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
         false => out::text(&told(&report))?,
     }
     let against = report.verdict == "FAIL";
+    for missed in &report.missed {
+        out::complain(&format!("error: {missed}\n"));
+    }
+    if !against && !report.missed.is_empty() {
+        return Ok(Exit::Usage);
+    }
     Ok(if report.ledger.ends_with(ADVISORY) && !against { Exit::Human } else { Exit::found(against) })
 }
 
@@ -78,6 +87,7 @@ async fn audited(args: &Args) -> anyhow::Result<Report> {
         unfinished: 0,
         changes: BTreeMap::new(),
         notes: Vec::new(),
+        missed: Vec::new(),
     };
     let numbers = match args.changes.is_empty() {
         true => all(store.as_ref(), &known, &mut report).await?,
@@ -95,15 +105,23 @@ async fn audited(args: &Args) -> anyhow::Result<Report> {
             match (standing, args.changes.is_empty()) {
                 (Standing::Finished, _) | (Standing::Unfinished, true) => continue,
                 (Standing::NotThere, true) => found.push(empty(change)),
-                (Standing::Unfinished, false) => bail!(
-                    "{change} is not finished, so there is nothing to audit yet; `phasegate status {number}` says where it stands"
-                ),
+                (Standing::Unfinished, false) => {
+                    report.missed.push(format!(
+                        "{change} is not finished, so there is nothing to audit yet; `phasegate status {number}` says where it stands"
+                    ));
+                    continue;
+                }
                 (Standing::NotThere, false) => {
-                    bail!("the ledger on {} has no records of {change}", out::plain(&report.ledger))
+                    let ledger = out::plain(&report.ledger);
+                    report.missed.push(format!("the ledger on {ledger} has no records of {change}"));
+                    continue;
                 }
             }
         }
         report.changes.entry(number).or_default().extend(found);
+    }
+    if report.audited == 0 && report.changes.is_empty() && !report.missed.is_empty() {
+        bail!("{}", report.missed.join("; "));
     }
     if report.changes.values().flatten().any(Finding::blocks) {
         report.verdict = "FAIL";

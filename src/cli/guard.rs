@@ -59,7 +59,7 @@ enum Command {
     },
     /// Hold a manifest against a commit, and exit with 1 where something frozen is not as it was
     ///
-    /// Where the commit or its base has a WAVE.md, that is looked at too, and without a manifest it alone.
+    /// Where the commit, its base or the branch that it goes into has a WAVE.md, that is looked at too, and without a manifest it alone.
     Check {
         /// The file with the manifest
         manifest: Option<PathBuf>,
@@ -168,7 +168,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
                 (None, Some(change)) => Some(from_ledger(*change, branch, keys).await?),
                 (None, None) => None,
             };
-            let wave = wave::standing(&repo, &base, &commit, Timestamp::now())?;
+            let wave = wave::standing(&repo, (&tip, &base), &commit, Timestamp::now())?;
             let looked = match (frozen, &wave) {
                 (Some((frozen, accepted)), _) => {
                     if head == "HEAD" {

@@ -19,8 +19,8 @@ use crate::guard::wave::lease::{Lease, Stop, Term, moment};
 pub(super) use crate::guard::wave::ledger::FILE;
 use crate::guard::wave::life::{self, Hand, Step};
 use crate::guard::wave::verdict::Outcome;
-use crate::guard::wave::verify::{Hold, PENDING};
-use crate::guard::wave::{self, Branch, Facts, Ledger, Looked, Target, monitor, stack};
+use crate::guard::wave::verify::{AS_IF, Hold, PENDING};
+use crate::guard::wave::{self, Branch, Facts, Ledger, Looked, Target, monitor};
 use crate::ids::CommitId;
 use crate::repo::{LocalRepo, Reader, RepoPath};
 
@@ -46,7 +46,7 @@ enum Command {
     Next(Look),
     /// Write down where a worker's worktree stands: what `git rev-parse HEAD` prints in it
     ///
-    /// Exits with 1 where that is not the base: then the worker is not to be started.
+    /// Exits with 1 where that is not the base: then the worker is not to be started. With 2 where its branch is not here yet.
     Echo {
         /// The task, as the roster has it
         task: String,
@@ -64,6 +64,18 @@ enum Command {
         task: String,
         #[command(flatten)]
         hand: HandArgs,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Hold a task for longer: its worker is slow and not dead
+    ///
+    /// Also after its lease is over, as long as nobody else has taken or released the task.
+    Extend {
+        /// The task, as the roster has it
+        task: String,
+        /// How long from now
+        #[arg(long, default_value = "2h", value_name = "TERM", value_parser = term)]
+        lease: Term,
         #[command(flatten)]
         place: Place,
     },
@@ -205,11 +217,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         Command::Next(args) => next(args),
         Command::Echo { task, commit, step_0, place } => {
             let text = if *step_0 { format!("step-0 {commit}") } else { commit.clone() };
-            Desk::new(&place.file, &place.into)?.step(Some(task), |looked| Ok(life::echo(&looked.ledger, task, &text)))
+            let desk = Desk::new(&place.file, &place.into)?;
+            let ended = desk.step(Some(task), |looked| Ok(life::echo(&looked.ledger, task, &text)))?;
+            Ok(if ended == Exit::Finding && is_too_early(&desk, task)? { Exit::Usage } else { ended })
         }
         Command::Take { task, hand, place } => {
             let desk = Desk::new(&place.file, &place.into)?;
             desk.step(Some(task), |looked| take(&desk, looked, task, hand))
+        }
+        Command::Extend { task, lease, place } => {
+            let desk = Desk::new(&place.file, &place.into)?;
+            desk.step(Some(task), |looked| Ok(life::extend(&looked.ledger, task, *lease, desk.now)))
         }
         Command::Release { task, place } => {
             Desk::new(&place.file, &place.into)?.step(Some(task), |looked| Ok(life::release(looked, task)))
@@ -245,8 +263,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn open(args: &Open) -> anyhow::Result<Exit> {
     let desk = Desk::new(&args.place.file, &args.place.into)?;
     let _alone = desk.alone()?;
-    if let Some(other) = desk.open_wave() {
-        return desk.report(None, vec![life::already_open(&other)]);
+    if let Some(refused) = already_open(&desk)? {
+        return desk.report(None, vec![refused]);
     }
     let base = check::revision(&desk.repo, &args.base)?;
     let hands: Vec<(String, Hand)> = args
@@ -260,10 +278,12 @@ fn open(args: &Open) -> anyhow::Result<Exit> {
             _ => None,
         })
         .collect();
-    let ledger = match life::open(&args.name, &base, &hands, desk.now) {
+    let mut ledger = match life::open(&args.name, &base, &hands, desk.now) {
         Ok(ledger) => ledger,
         Err(findings) => return desk.report(None, findings),
     };
+    ledger.into = args.place.into.into.as_deref().and_then(|into| Branch::parse(into).ok());
+    let ledger = wave::read(FILE, ledger.write().as_bytes()).unwrap_or(ledger);
     let facts = Facts::gather(&desk.repo, &ledger, desk.target.clone());
     let looked = wave::judge(&desk.shown, ledger, facts, desk.now);
     let findings = looked.findings();
@@ -274,7 +294,36 @@ fn open(args: &Open) -> anyhow::Result<Exit> {
     if !desk.create(&looked.ledger)? {
         return desk.report(None, vec![life::already_open(&desk.shown)]);
     }
-    desk.report(Some(&looked), findings)
+    let ended = desk.report(Some(&looked), findings)?;
+    if !desk.json {
+        out::text(&worktrees(&looked))?;
+    }
+    Ok(ended)
+}
+
+/// A wave that is open already: here, in another working tree, or on the branch that this one is to go into.
+fn already_open(desk: &Desk) -> anyhow::Result<Option<Finding>> {
+    if let Some(other) = desk.open_wave() {
+        return Ok(Some(life::already_open(&other)));
+    }
+    if desk.has_one() {
+        return Ok(Some(life::already_open(&desk.shown)));
+    }
+    if let Some(other) = desk.open_elsewhere()?.first() {
+        return Ok(Some(life::open_elsewhere(&other.display().to_string())));
+    }
+    Ok(desk.open_on()?.map(|branch| life::open_on(&branch)))
+}
+
+/// How to make the worktrees of a new wave. Where the ledger is committed first, a branch that is made without the base begins
+/// one commit too late.
+fn worktrees(looked: &Looked) -> String {
+    let mut text = "Worktrees, each with a branch from the base:\n".to_owned();
+    let base = looked.facts.base.as_ref().ok().and_then(Option::as_ref).map_or_else(String::new, ToString::to_string);
+    for row in looked.ledger.rows.iter().filter(|row| row.fork_base == wave::Echo::Pending { pool: false }) {
+        let _ = writeln!(text, "  git worktree add -b {} ../{} {base}", out::plain(row.branch.as_str()), row.task);
+    }
+    if text.lines().count() > 1 { text } else { String::new() }
 }
 
 fn next(args: &Look) -> anyhow::Result<Exit> {
@@ -287,21 +336,23 @@ fn next(args: &Look) -> anyhow::Result<Exit> {
         desk.report(Some(&looked), looked.findings())?;
     } else if let Some(row) = looked.next() {
         let nth = looked.turns.iter().position(|turn| *turn == wave::Turn::Next);
-        let about = looked.found.iter().filter(|one| one.row == nth && one.finding.rule != PENDING);
+        let about =
+            looked.found.iter().filter(|one| (one.row.is_none() || one.row == nth) && one.finding.rule != PENDING);
         let about: Vec<Finding> = about.map(|one| one.finding.clone()).collect();
         if !about.is_empty() {
             out::complain(&check::lines(&about));
         }
         out::text(&format!("{}\n", out::plain(row.branch.as_str())))?;
     } else {
-        let mut why = "Nothing may be merged now.\n".to_owned();
+        let into = out::plain(&looked.facts.target.name);
+        let mut why = format!("Nothing may be merged into {into} now.\n");
         for (row, turn) in looked.ledger.rows.iter().zip(&looked.turns) {
             let _ = writeln!(why, "  {} {}", row.task, turn.words());
         }
         why.push_str(&check::lines(&looked.findings()));
         out::complain(&why);
     }
-    Ok(Exit::found(looked.next().is_none()))
+    Ok(desk.unless_cut(Some(&looked), Exit::found(looked.next().is_none())))
 }
 
 fn take(desk: &Desk, looked: &Looked, task: &str, hand: &HandArgs) -> anyhow::Result<Step> {
@@ -315,7 +366,17 @@ fn take(desk: &Desk, looked: &Looked, task: &str, hand: &HandArgs) -> anyhow::Re
     };
     let (worker, branch) = (hand.worker.clone(), hand.branch.clone());
     let hand = Hand { worker, branch, term: hand.lease, pool: hand.pool };
-    Ok(life::take(&looked.ledger, task, &hand, base, tip.as_ref(), desk.now))
+    let taken = life::take(&looked.ledger, task, &hand, base, tip.as_ref(), desk.now);
+    Ok(taken.and_then(|after| life::leave(looked, task, after)))
+}
+
+/// Whether the only thing against a row is that its branch is not here yet: that proves nothing, and is not another commit.
+fn is_too_early(desk: &Desk, task: &str) -> anyhow::Result<bool> {
+    let Ok(looked) = desk.look(&desk.read()?) else { return Ok(false) };
+    let Some(nth) = looked.ledger.rows.iter().position(|row| row.task.as_str() == task) else { return Ok(false) };
+    let absent = looked.facts.rows.get(nth).is_some_and(|known| known.fork == Ok(None));
+    let against = looked.found.iter().filter(|one| one.finding.blocks() && one.row.is_none_or(|row| row == nth));
+    Ok(absent && against.count() == 1)
 }
 
 /// The row as if it were done already, so that what it hands in is read; with what that stops for, where it does.
@@ -336,11 +397,15 @@ fn done(desk: &Desk, looked: &Looked, task: &str) -> anyhow::Result<(Step, Vec<F
     let judged = wave::judge(&desk.shown, as_if, facts, desk.now);
     let handed = judged.judged.get(nth).cloned().unwrap_or_default();
     let stops = handed.proposal.as_ref().is_some_and(|proposal| proposal.weighed().stops());
-    let on_stopped = stack::stopped(&judged.found, nth);
-    if !stops && handed.findings.is_empty() && !on_stopped.is_empty() {
-        return Ok((Err(on_stopped), Vec::new()));
-    }
     let step = life::hand_in(&looked.ledger, task, (&tip, judged.facts.rows.get(nth)), &handed, desk.now);
+    // What is refused is not written: it would read as handed in. A stop is, whatever else is wrong.
+    let against = judged.found.iter().filter(|one| one.row == Some(nth) && one.finding.blocks());
+    let against: Vec<Finding> = against.map(|one| one.finding.clone()).collect();
+    let step = match step {
+        Err(why) if why.is_empty() => Err(against),
+        Ok(_) if !stops && !against.is_empty() => Err(against),
+        step => step,
+    };
     Ok((step, if stops { handed.findings } else { Vec::new() }))
 }
 
@@ -370,7 +435,11 @@ fn end(args: &Look, close: Option<&Closing<'_>>) -> anyhow::Result<Exit> {
         }
     }
     let mut digest = Digest::of(&looked);
-    digest.despite = close.and_then(|close| close.despite).map(str::to_owned).filter(|_| !digest.against.is_empty());
+    let reason = close.and_then(|close| close.despite);
+    if reason.is_some() && digest.against.is_empty() {
+        out::complain("note: nothing stands against the wave, so the reason of --despite is not kept.\n");
+    }
+    digest.despite = reason.map(str::to_owned).filter(|_| !digest.against.is_empty());
     // The digest is kept and out before the ledger is gone: nothing is lost when the last fails.
     if let Some(log) = close.and_then(|close| close.log) {
         desk::append(log, &digest.text())?;
@@ -405,10 +474,11 @@ fn refused(desk: &Desk, looked: &Looked, close: &Closing<'_>) -> anyhow::Result<
 }
 
 /// What `phasegate guard check` says of a wave: of the one at the head, and of what became of the one at the base. One that is
-/// gone is judged as it was when it was last committed. None: there is no ledger.
+/// gone is judged as it was when it was last committed. Where the change knows of none, that of the branch counts which it goes
+/// into: workers fork from the base, which was there before the ledger. None: there is no ledger.
 pub(super) fn standing(
     repo: &LocalRepo,
-    base: &CommitId,
+    (tip, base): (&CommitId, &CommitId),
     head: &CommitId,
     now: Timestamp,
 ) -> anyhow::Result<Option<Vec<Finding>>> {
@@ -421,11 +491,17 @@ pub(super) fn standing(
             None => (None, None),
         },
     };
+    if before.is_none()
+        && at.is_none()
+        && let Some(bytes) = kept(repo, tip)?
+    {
+        return Ok(Some(if_merged(repo, tip, head, &bytes, now)?));
+    }
     let gone = at.as_ref() != Some(head);
     let any = before.is_some() || at.is_some();
     // What was no ledger binds nobody.
     let before = before.and_then(|bytes| wave::read(FILE, &bytes).ok());
-    let target = || Target { name: "HEAD".to_owned(), tip: head.clone() };
+    let target = || Target { name: AS_IF.to_owned(), tip: head.clone() };
     let looked = |ledger: Ledger| {
         let facts = Facts::gather(repo, &ledger, target());
         wave::judge_at(if gone { Hold::AsAtMergeBack } else { Hold::ByStatus }, FILE, ledger, facts, now)
@@ -457,6 +533,28 @@ pub(super) fn standing(
         findings.extend(forgotten);
     }
     Ok(Some(findings))
+}
+
+/// The wave of the branch that a change goes into, as if the change were merged there.
+fn if_merged(
+    repo: &LocalRepo,
+    tip: &CommitId,
+    head: &CommitId,
+    bytes: &[u8],
+    now: Timestamp,
+) -> anyhow::Result<Vec<Finding>> {
+    // What is no ledger binds nobody, and is told where it stands.
+    let Ok(ledger) = wave::read(FILE, bytes) else { return Ok(Vec::new()) };
+    out::complain(&format!("note: there is no {FILE} here; that of its base is taken, at {}.\n", tip.short()));
+    let merged = repo.as_if_merged(tip, head)?;
+    let target = Target { name: AS_IF.to_owned(), tip: merged.clone() };
+    let facts = Facts::gather(repo, &ledger, target);
+    let mut findings = monitor::standing(&wave::judge(FILE, ledger, facts, now));
+    // Nobody can look at a commit that is not there.
+    for finding in &mut findings {
+        finding.says = finding.says.replace(merged.short(), head.short());
+    }
+    Ok(findings)
 }
 
 /// More commits of a change are not looked through for a ledger.

@@ -108,6 +108,24 @@ impl LocalRepo {
         self.lock().commondir().to_owned()
     }
 
+    /// The folders of all its working trees, the first one before those that were added to it.
+    pub fn working_trees(&self) -> Result<Vec<std::path::PathBuf>> {
+        let repo = self.lock();
+        let mut trees = Vec::new();
+        if let Ok(first) = Repository::open(repo.commondir()) {
+            trees.extend(first.workdir().map(Path::to_owned));
+        }
+        for name in repo.worktrees()?.iter().flatten().flatten() {
+            trees.push(repo.find_worktree(name)?.path().to_owned());
+        }
+        Ok(trees)
+    }
+
+    /// Whether the history is cut somewhere, as in a shallow clone.
+    pub fn is_shallow(&self) -> Result<bool> {
+        Ok(!cuts(&self.lock())?.is_empty())
+    }
+
     /// Reads files up to this size instead of the default 8 MiB.
     pub fn with_blob_cap(mut self, bytes: u64) -> Self {
         self.cap = bytes;
@@ -217,6 +235,77 @@ impl LocalRepo {
         Ok(Ok(Walk::new(repo).diff(tree_of(repo, with)?, merged.tree_id())?))
     }
 
+    /// A commit that is as one head merged into another would be. It is in memory only, and gone with this reader. Where they
+    /// conflict it has what the head has that is merged.
+    pub fn as_if_merged(&self, into: &CommitId, head: &CommitId) -> Result<CommitId> {
+        let repo = self.lock();
+        self.heed(Self::if_merged(&repo, into, head))
+    }
+
+    fn if_merged(repo: &Repository, into: &CommitId, head: &CommitId) -> Result<CommitId> {
+        let odb = repo.odb()?;
+        odb.add_new_mempack_backend(IN_MEMORY)?;
+        let by = git2::Signature::new("phasegate", "phasegate@localhost", &git2::Time::new(0, 0))?;
+        let (one, two) = (find(repo, into)?, find(repo, head)?);
+        let index = repo.merge_commits(&one, &two, None);
+        let index = index.map_err(|e| lacking(e.into(), repo, || read_by_merging(repo, &one, &two)))?;
+        let mut settled = Settled::default();
+        let mut clean = settled.take(&index)?;
+        // Of those that conflict, the third of the three sides.
+        for mut entry in index.iter().filter(|entry| entry.flags & 0x3000 == 0x3000) {
+            entry.flags &= !0x3000;
+            clean.add(&entry)?;
+        }
+        let tree = repo.find_tree(plant(&odb, &clean)?)?;
+        commit_id(repo.commit(None, &by, &by, "as if merged", &tree, &[&one, &two])?)
+    }
+
+    /// What a merge has otherwise than git makes it of those that it merged: `old` is what it has, `new` what git makes. Paths on
+    /// which they conflict are for people to settle, and none of these. Nothing for what is no merge.
+    pub fn merged_otherwise(&self, merge: &CommitId) -> Result<Vec<Delta>> {
+        let parents = Reader::commit(self, merge)?.parents;
+        let Some((first, sides)) = parents.split_first() else { return Ok(Vec::new()) };
+        for side in sides {
+            match self.merge_base(first, side) {
+                Ok(_) | Err(Error::Crosswise) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let repo = self.lock();
+        self.heed(self.otherwise(&repo, merge, (first, sides)))
+    }
+
+    fn otherwise(
+        &self,
+        repo: &Repository,
+        merge: &CommitId,
+        (first, sides): (&CommitId, &[CommitId]),
+    ) -> Result<Vec<Delta>> {
+        if sides.is_empty() {
+            return Ok(Vec::new());
+        }
+        let odb = repo.odb()?;
+        odb.add_new_mempack_backend(IN_MEMORY)?;
+        let by = git2::Signature::new("phasegate", "phasegate@localhost", &git2::Time::new(0, 0))?;
+        let mut merged = find(repo, first)?;
+        let mut settled = Settled::default();
+        for side in sides {
+            let next = find(repo, side)?;
+            let index = repo.merge_commits(&merged, &next, None);
+            let index = index.map_err(|e| lacking(e.into(), repo, || read_by_merging(repo, &merged, &next)))?;
+            let clean = settled.take(&index)?;
+            let tree = repo.find_tree(plant(&odb, &clean)?)?;
+            let id = repo.commit(None, &by, &by, "merged", &tree, &[&merged, &next])?;
+            merged = repo.find_commit(id)?;
+        }
+        let made = tree_of(repo, merge)?;
+        let mut deltas = Walk::new(repo).diff(made, merged.tree_id())?;
+        deltas.retain(|delta| !settled.is(delta) && !has_driver(repo, &delta.path));
+        let bases = sides.first().map_or(Ok(Vec::new()), |side| merge_bases(repo, oid(first)?, oid(side)?))?;
+        without_moved_folders(repo, made, &bases, &mut deltas)?;
+        Ok(deltas)
+    }
+
     /// What was looked for so far and is not here, whatever became of the errors that said so: who answers "not known" to
     /// each of them does not know what a fetch would tell.
     pub(super) fn absent(&self) -> Vec<Absent> {
@@ -274,6 +363,68 @@ impl LocalRepo {
 const IN_MEMORY: i32 = 1000;
 
 type Merged = std::result::Result<Vec<Delta>, CommitId>;
+
+/// What people had to settle, because git could not: the paths, and what stood there on either side.
+#[derive(Default)]
+struct Settled {
+    paths: BTreeSet<Vec<u8>>,
+    blobs: BTreeSet<String>,
+}
+
+impl Settled {
+    /// Keeps what conflicts, and gives the rest.
+    fn take(&mut self, index: &git2::Index) -> Result<git2::Index> {
+        let mut clean = git2::Index::new()?;
+        for entry in index.iter() {
+            // Two of its bits say of which side it is; none: of neither.
+            if entry.flags & 0x3000 == 0 {
+                clean.add(&entry)?;
+            } else {
+                self.blobs.insert(entry.id.to_string());
+                self.paths.insert(entry.path);
+            }
+        }
+        Ok(clean)
+    }
+
+    /// Whoever settles a conflict may put what stood there under another name.
+    fn is(&self, delta: &Delta) -> bool {
+        let moved = |(_, blob): &(Mode, BlobId)| delta.new.is_none() && self.blobs.contains(blob.as_str());
+        self.paths.contains(delta.path.as_bytes()) || delta.old.as_ref().is_some_and(moved)
+    }
+}
+
+/// Whether somebody's own program merges this file (`merge=NAME` in `.gitattributes`): what that makes nobody else can tell.
+fn has_driver(repo: &Repository, path: &RepoPath) -> bool {
+    let Some(path) = path.as_str() else { return false };
+    let name = repo.get_attr(Path::new(path), "merge", git2::AttrCheckFlags::FILE_THEN_INDEX).ok().flatten();
+    match git2::AttrValue::from_string(name) {
+        git2::AttrValue::String(name) => !matches!(name, "text" | "binary" | "union"),
+        _ => false,
+    }
+}
+
+/// git takes a file that is new in a folder along where the other side has moved all of that folder. libgit2 leaves it behind.
+fn without_moved_folders(repo: &Repository, made: Oid, bases: &[Oid], deltas: &mut Vec<Delta>) -> Result<()> {
+    let Some(base) = bases.first() else { return Ok(()) };
+    let base = repo.find_commit(*base)?.tree_id();
+    let name = |path: &RepoPath| path.as_bytes().rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec);
+    let mut moved: Vec<RepoPath> = Vec::new();
+    for left in deltas.iter().filter(|delta| delta.old.is_none()) {
+        let bytes = left.path.as_bytes();
+        let Some(slash) = bytes.iter().rposition(|byte| *byte == b'/') else { continue };
+        let folder = RepoPath::new(bytes.get(..slash).unwrap_or_default());
+        let gone = Walk::new(repo).find(made, &folder)?.is_none() && Walk::new(repo).find(base, &folder)?.is_some();
+        let same = |there: &&Delta| {
+            there.new.is_none() && there.old == left.new && gone && name(&there.path) == name(&left.path)
+        };
+        if let Some(there) = deltas.iter().find(same) {
+            moved.extend([left.path.clone(), there.path.clone()]);
+        }
+    }
+    deltas.retain(|delta| !moved.contains(&delta.path));
+    Ok(())
+}
 
 /// What merging came to, beside a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]

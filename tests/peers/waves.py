@@ -79,17 +79,21 @@ def bent(tool, name: str, cheat: bool) -> Outcome:
     return tool.found(run(root, tool.binary, "guard", "check", "--base", "HEAD~1", "--json"))
 
 
-SUMMARY = "---\ntask: dates\noutcome: PASS\nevidence: 4 passed, 0 failed; coverage 81%\nresidue: {}\ndeltas: []\n---\n"
+SUMMARY = "---\ntask: dates\noutcome: PASS\nevidence: 4 passed, 0 failed; coverage 81%\nresidue: []\ndeltas: {}\n---\n"
+
+
+# What a worker writes down who leaves a finding of security: the same for every tool, where it asks for that.
+LEAK = "a token is written to a log"
 
 
 def handed_in(tool, name: str, cheat: bool) -> Outcome:
-    """A worker reports a finding of security, and passes."""
+    """A worker notes a finding of security, and passes."""
     if isinstance(tool, Add):
         place = tool.start(PYTHON, name)
         sheet = f".add/tasks/{TASK}/TASK.md"
         if cheat:
             secrets = "no exposed secrets, injection openings, or unexpected dependencies"
-            place.replace(sheet, secrets, f"{secrets} NOTE a token is written to a log")
+            place.replace(sheet, secrets, f"{secrets} NOTE {LEAK}")
         place.replace(sheet, "Reviewed by: mia", "Reviewed by: auto-gate (run 7)")
         return tool.judge(place)
     root = tool.home / name
@@ -100,9 +104,10 @@ def handed_in(tool, name: str, cheat: bool) -> Outcome:
     must(root, "git", "worktree", "add", "-q", "../" + name + "-dates", "wave/dates")
     folder = tool.home / f"{name}-dates"
     (folder / "dates").mkdir()
-    residue = "['security: a token is written to a log']" if cheat else "[]"
-    (folder / "dates/SUMMARY.md").write_text(SUMMARY.format(residue), encoding="utf-8")
-    (folder / "dates/deltas.md").write_text("None.\n", encoding="utf-8")
+    # There the note stands on the line about security; here it says so.
+    note = f"NOTE security: {LEAK}"
+    (folder / "dates/SUMMARY.md").write_text(SUMMARY.format(f"['{note}']" if cheat else "[]"), encoding="utf-8")
+    (folder / "dates/deltas.md").write_text(f"- {note}\n" if cheat else "None.\n", encoding="utf-8")
     must(folder, "git", "add", "-A")
     must(folder, "git", "commit", "-q", "-m", "dates")
     done = run(root, tool.binary, "wave", "done", "dates", "--json")

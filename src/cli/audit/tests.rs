@@ -179,6 +179,22 @@ async fn a_stray_folder_is_found_and_ends_nothing() {
 }
 
 #[tokio::test]
+async fn what_has_nothing_to_audit_keeps_nothing_of_the_others_back() {
+    let house = House::new();
+    house.records(7, &merged()).await;
+    house.records(8, &open_still()).await;
+    let report = house.audits(&[8, 7, 11]).await.unwrap();
+    assert_eq!((report.audited, report.missed.len()), (1, 2), "{:?}", report.missed);
+    assert!(report.missed[0].starts_with("#8 is not finished") && report.missed[1].ends_with("no records of #11"));
+    // What stands against another is worse.
+    house.pushes(&[("changes/0/7", None)]);
+    let report = house.audits(&[7, 8]).await.unwrap();
+    assert_eq!((report.verdict, report.missed.len()), ("FAIL", 1));
+    let both = house.audits(&[8, 11]).await.unwrap_err().to_string();
+    assert!(both.contains("#8 is not finished") && both.contains("no records of #11"), "{both}");
+}
+
+#[tokio::test]
 async fn what_is_not_finished_is_proven_too() {
     let house = House::new();
     house.records(8, &open_still()).await;

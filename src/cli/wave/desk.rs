@@ -16,12 +16,14 @@ use crate::cli::check::{self, Told};
 use crate::cli::{Exit, out};
 use crate::finding::{Finding, Verdict, verdict};
 use crate::guard::wave::digest::Digest;
+use crate::guard::wave::git::Git as _;
 use crate::guard::wave::lease::{Lease, State};
 use crate::guard::wave::ledger::LARGEST;
 use crate::guard::wave::life::Step;
 use crate::guard::wave::verdict::Outcome;
 use crate::guard::wave::verify::Found;
 use crate::guard::wave::{self, Echo, Facts, Ledger, Looked, Target, Turn};
+use crate::ids::CommitId;
 use crate::repo::{LocalRepo, Reader as _, RepoPath};
 
 /// How long to wait for whoever changes the ledger.
@@ -76,10 +78,15 @@ impl Desk {
     /// The ledger that nobody named is that of the repository, wherever in it one stands.
     pub(super) fn new(file: &Path, into: &Into) -> anyhow::Result<Self> {
         let repo = LocalRepo::around(".").context("this is not in a git repository")?;
-        let target = target(&repo, into.into.as_deref())?;
         let root = repo.root().filter(|_| file == Path::new(FILE));
         let (now, shown) = (into.now.unwrap_or_else(Timestamp::now), out::plain(&file.display().to_string()));
         let file = root.map_or(file.to_owned(), |root| root.join(file));
+        // What the ledger was opened for, unless somebody says otherwise.
+        let plain = std::fs::symlink_metadata(&file).is_ok_and(|found| found.is_file());
+        let kept = plain.then(|| bounded(&file).ok()).flatten();
+        let kept = kept.and_then(|bytes| wave::read(FILE, &bytes).ok()).and_then(|ledger| ledger.into);
+        let name = into.into.as_deref().or(kept.as_ref().map(wave::Branch::as_str));
+        let target = target(&repo, name)?;
         Ok(Self { repo, file, shown, target, now, json: into.json })
     }
 
@@ -90,13 +97,70 @@ impl Desk {
     /// The bytes of the ledger, within bounds. A link is none: a repository could have it point anywhere.
     pub(super) fn read(&self) -> anyhow::Result<Vec<u8>> {
         let what = || format!("can't read {}; `phasegate wave open` writes one", self.shown);
-        if !std::fs::symlink_metadata(&self.file).with_context(what)?.is_file() {
-            bail!("{} is no plain file", self.shown);
+        match std::fs::symlink_metadata(&self.file) {
+            Ok(found) if !found.is_file() => bail!("{} is no plain file", self.shown),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                if let Some(place) = self.place_of_another()? {
+                    bail!("there is no {} in this working tree: {place}", self.shown);
+                }
+            }
+            _ => {}
         }
-        let file = std::fs::File::open(&self.file).with_context(what)?;
-        let mut bytes = Vec::new();
-        file.take(LARGEST as u64 + 1).read_to_end(&mut bytes).with_context(what)?;
-        Ok(bytes)
+        bounded(&self.file).with_context(what)
+    }
+
+    /// Where the ledger is, where it is not here.
+    fn place_of_another(&self) -> anyhow::Result<Option<String>> {
+        if self.own().is_none_or(|own| own != self.file) {
+            return Ok(None);
+        }
+        if let Some(other) = self.open_elsewhere()?.first() {
+            let folder = out::plain(&other.parent().unwrap_or(other).display().to_string());
+            return Ok(Some(format!("the wave's is kept in {folder}; go there")));
+        }
+        Ok(self.open_on()?.map(|branch| {
+            format!(
+                "the wave's is committed on {}; go where that is checked out, or bring it up to date",
+                out::plain(&branch)
+            )
+        }))
+    }
+
+    /// The ledgers in the repository's other working trees. What was committed there, and deleted since on the branch that the
+    /// wave went into, is that of a wave which is closed.
+    pub(super) fn open_elsewhere(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let here = self.repo.root();
+        let mut found = Vec::new();
+        for tree in self.repo.working_trees()? {
+            let file = tree.join(FILE);
+            let other = !here.as_ref().is_some_and(|here| is_same(here, &tree));
+            if other && std::fs::symlink_metadata(&file).is_ok() && !self.is_closed(&tree, &file) {
+                found.push(file);
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_closed(&self, tree: &Path, file: &Path) -> bool {
+        let kept = |at: &CommitId| self.repo.blob(at, &RepoPath::from(FILE)).ok().flatten().map(|blob| blob.bytes);
+        let head = LocalRepo::open(tree).ok().and_then(|repo| repo.revision("HEAD").ok().flatten());
+        let Some(head) = head.filter(|head| kept(head).is_some() && kept(head) == bounded(file).ok()) else {
+            return false;
+        };
+        let shared = self.repo.merge_base(&head, &self.target.tip).ok().flatten();
+        kept(&self.target.tip).is_none() && shared.is_some_and(|shared| kept(&shared).is_some())
+    }
+
+    /// The branch on which a ledger is committed: the one that the wave goes into, here or, where that is further on, at `origin`.
+    pub(super) fn open_on(&self) -> anyhow::Result<Option<String>> {
+        let kept = |at: &CommitId| self.repo.blob(at, &RepoPath::from(FILE)).map(|blob| blob.is_some());
+        if kept(&self.target.tip)? {
+            return Ok(Some(self.target.name.clone()));
+        }
+        let Ok(branch) = wave::Branch::parse(&self.target.name) else { return Ok(None) };
+        let Some(there) = self.repo.at_origin(&branch)? else { return Ok(None) };
+        let further = !crate::repo::Reader::is_ancestor(&self.repo, &there, &self.target.tip)?;
+        Ok((further && kept(&there)?).then(|| format!("origin/{branch}")))
     }
 
     /// What comes of a step is written, unless it is refused or somebody has written in between. It ends with a finding where
@@ -134,7 +198,7 @@ impl Desk {
         self.report(Some(&after), over.into_iter().chain(after.findings()).collect())?;
         let nth = after.ledger.rows.iter().position(|row| Some(row.task.as_str()) == task);
         let against = |found: &Found| found.finding.blocks() && (found.row.is_none() || found.row == nth);
-        Ok(Exit::found(after.found.iter().any(against)))
+        Ok(self.unless_cut(Some(&after), Exit::found(after.found.iter().any(against))))
     }
 
     /// Whoever reads meanwhile sees the old ledger or the new one, never half of one.
@@ -199,6 +263,11 @@ impl Desk {
         (!is_same(&own, &self.file)).then(|| FILE.to_owned())
     }
 
+    /// There is something where the ledger is to be written.
+    pub(super) fn has_one(&self) -> bool {
+        std::fs::symlink_metadata(&self.file).is_ok()
+    }
+
     /// Whether a file is the ledger.
     pub(super) fn is_ledger(&self, file: &Path) -> bool {
         is_same(&self.file, file)
@@ -239,7 +308,12 @@ impl Desk {
         } else {
             out::text(&text(looked, &findings, verdict))?;
         }
-        Ok(Exit::found(verdict == Verdict::Fail))
+        Ok(self.unless_cut(looked, Exit::found(verdict == Verdict::Fail)))
+    }
+
+    /// What stands behind the end of a history that is cut can't be found out, which is not the same as that something is wrong.
+    pub(super) fn unless_cut(&self, looked: Option<&Looked>, exit: Exit) -> Exit {
+        if exit == Exit::Finding && looked.is_some_and(|looked| looked.facts.is_cut()) { Exit::Usage } else { exit }
     }
 
     fn rows<'r>(&self, looked: &'r Looked) -> Vec<RowReport<'r>> {
@@ -256,6 +330,13 @@ impl Desk {
         };
         rows.map(one).collect()
     }
+}
+
+/// The bytes of a file, and one more than a ledger has.
+fn bounded(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(file)?.take(LARGEST as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Whether two paths are one file, however they are written.
@@ -302,7 +383,8 @@ fn text(looked: Option<&Looked>, findings: &[Finding], verdict: Verdict) -> Stri
     match looked.map(|looked| &looked.ledger) {
         Some(ledger) => {
             let (name, status) = (ledger.name.as_str(), ledger.status.as_str());
-            let _ = writeln!(text, "{} {end} {name}, {status}, base {}", "WAVE".bold(), ledger.base);
+            let into = looked.map(|looked| out::plain(&looked.facts.target.name)).unwrap_or_default();
+            let _ = writeln!(text, "{} {end} {name}, {status}, base {}, into {into}", "WAVE".bold(), ledger.base);
         }
         None => {
             let _ = writeln!(text, "{} {end}", "WAVE".bold());

@@ -7,8 +7,9 @@ use serde::Serialize;
 use super::Looked;
 use super::cell::{harmless, shown};
 use super::git::Fork;
+use super::ledger::NoteKind;
 use super::order::Turn;
-use super::verdict::Outcome;
+use super::verdict::{Judged, Outcome, Proposal};
 use super::verify::BYPASSED;
 use crate::ids::CommitId;
 
@@ -35,6 +36,18 @@ pub struct Line {
     pub turn: Turn,
 }
 
+/// Work that was stopped on the way, whoever had its task afterwards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Stopped {
+    pub task: String,
+    /// Where it was stopped.
+    pub commit: String,
+    /// What the verdict there comes to; none: it had none that can be read.
+    pub outcome: Option<Outcome>,
+    pub residue: Vec<String>,
+    pub deltas: Vec<String>,
+}
+
 /// A wave as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Digest {
@@ -47,6 +60,8 @@ pub struct Digest {
     pub past: Vec<Line>,
     /// In the roster's order.
     pub left: Vec<Line>,
+    /// One for each note of stopped work.
+    pub stopped: Vec<Stopped>,
     /// What stood against it at the end.
     pub against: Vec<String>,
     /// What is told of it beside.
@@ -61,14 +76,6 @@ impl Digest {
         let rows = looked.ledger.rows.iter().zip(&looked.facts.rows).zip(&looked.judged).zip(&looked.turns);
         for (((row, known), judged), turn) in rows {
             let proposal = judged.proposal.as_ref();
-            let mut deltas = judged.lessons.clone();
-            deltas.extend(
-                proposal
-                    .iter()
-                    .flat_map(|proposal| &proposal.deltas)
-                    .filter(|one| !judged.lessons.contains(one))
-                    .cloned(),
-            );
             let arrival = known.arrived.as_ref().ok().and_then(Option::as_ref);
             let tip = [&known.handed, &known.tip].into_iter().find_map(|tip| tip.clone().ok().flatten());
             let line = Line {
@@ -81,13 +88,9 @@ impl Digest {
                     _ => None,
                 },
                 fork_base: row.fork_base.to_string(),
-                outcome: proposal.map(super::verdict::Proposal::weighed),
-                residue: proposal
-                    .iter()
-                    .flat_map(|proposal| &proposal.residue)
-                    .map(|one| format!("{}: {}", one.kind.as_str(), one.says))
-                    .collect(),
-                deltas,
+                outcome: proposal.map(Proposal::weighed),
+                residue: residue(judged),
+                deltas: deltas(judged),
                 came_with: arrival.map(|arrival| arrival.commit.clone()),
                 out_with: arrival.and_then(|arrival| arrival.out.clone()),
                 turn: turn.clone(),
@@ -117,6 +120,7 @@ impl Digest {
             merged,
             past,
             left,
+            stopped: stopped(looked),
             against: said(true),
             told: said(false),
             despite: None,
@@ -142,6 +146,14 @@ impl Digest {
                 let _ = writeln!(text, "- {}", line.text());
                 line.more(&mut text);
             }
+        }
+        if !self.stopped.is_empty() {
+            text.push_str("\nStopped on the way:\n\n");
+        }
+        for one in &self.stopped {
+            let outcome = one.outcome.map_or("no verdict that can be read", Outcome::as_str);
+            let _ = writeln!(text, "- {} at {}: {outcome}.", shown(&one.task), one.commit);
+            more(&one.residue, &one.deltas, &mut text);
         }
         for (what, said) in [("What stood against it", &self.against), ("What is told of it", &self.told)] {
             if !said.is_empty() {
@@ -181,13 +193,45 @@ impl Line {
     }
 
     fn more(&self, text: &mut String) {
-        for residue in &self.residue {
-            let _ = writeln!(text, "   - residue: {}", whole(residue));
-        }
-        for delta in &self.deltas {
-            let _ = writeln!(text, "   - delta: {}", whole(delta));
-        }
+        more(&self.residue, &self.deltas, text);
     }
+}
+
+fn more(residue: &[String], deltas: &[String], text: &mut String) {
+    for residue in residue {
+        let _ = writeln!(text, "   - residue: {}", whole(residue));
+    }
+    for delta in deltas {
+        let _ = writeln!(text, "   - delta: {}", whole(delta));
+    }
+}
+
+/// What was handed in where work was stopped: the branch may say otherwise since, and its task may be another's.
+fn stopped(looked: &Looked) -> Vec<Stopped> {
+    let notes = looked.ledger.notes.iter().zip(&looked.stopped);
+    let notes = notes.filter(|(note, _)| note.kind == NoteKind::Stopped);
+    notes
+        .map(|(note, judged)| Stopped {
+            task: note.task.to_string(),
+            commit: note.commit.as_str().chars().take(12).collect(),
+            outcome: judged.proposal.as_ref().map(Proposal::weighed),
+            residue: residue(judged),
+            deltas: deltas(judged),
+        })
+        .collect()
+}
+
+fn residue(judged: &Judged) -> Vec<String> {
+    let all = judged.proposal.iter().flat_map(|proposal| &proposal.residue);
+    all.map(|one| format!("{}: {}", one.kind.as_str(), one.says)).collect()
+}
+
+/// The lessons of both files, each once.
+fn deltas(judged: &Judged) -> Vec<String> {
+    let mut deltas = judged.lessons.clone();
+    let said = judged.proposal.iter().flat_map(|proposal| &proposal.deltas);
+    deltas.extend(said.filter(|one| !judged.lessons.contains(one)).cloned());
+    deltas
 }
 
 /// Somebody's words on one line, as code.

@@ -9,9 +9,10 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::cell::{Branch, Digits};
+use super::cell::{Branch, Digits, TaskId};
+use super::copies::{Copied, copies};
 use super::lease::Lease;
-use super::ledger::{FILE, Ledger, NoteKind, Row};
+use super::ledger::{FILE, Ledger, Note, NoteKind, Row};
 use super::verdict::{Committed, DELTAS, Filed, SUMMARY};
 use super::way::{Way, Work};
 use crate::ids::{CommitId, Digest};
@@ -50,6 +51,9 @@ pub trait Git {
 
     /// All that differs between two commits.
     fn deltas(&self, from: &CommitId, to: &CommitId) -> Result<Vec<Delta>>;
+
+    /// What a merge has otherwise than git makes it of what it merged, but for what people had to settle.
+    fn otherwise(&self, merge: &CommitId) -> Result<Vec<Delta>>;
 
     /// The same for the same lines taken out and put in; none where nobody can tell.
     fn patch(&self, from: &CommitId, to: &CommitId) -> Result<Option<Digest>>;
@@ -98,8 +102,12 @@ pub struct RowFacts {
     pub arrived: Known<Option<Arrival>>,
     /// What stands on it where a fast-forward brought it: whether that came with it can't be told. Asked of rows that are done.
     pub followed: Known<Option<CommitId>>,
+    /// What the merge that brought it has otherwise than git makes it. Asked of rows that are done.
+    pub altered: Known<Vec<String>>,
     /// Where `origin` is, with commits that were not handed in. Asked of rows that are done.
     pub ahead: Known<Option<CommitId>>,
+    /// All that it changes is in the target, and its commits are not. Asked of rows that are done.
+    pub squashed: Known<bool>,
     /// What it has of others that is not in the target. Asked of rows that are done and not in it either.
     pub stack: Stack,
     /// The files of its verdict. Asked of rows that are done or stopped.
@@ -115,7 +123,7 @@ pub struct Stack {
     pub rows: Vec<usize>,
     /// The rows that were stopped, and of whose own commits it has some.
     pub parts: Vec<usize>,
-    /// The notes of the ledger whose work was stopped.
+    /// The notes of the ledger whose work was stopped, or left by a worker who did not hold the task any more.
     pub notes: Vec<usize>,
 }
 
@@ -128,8 +136,14 @@ pub struct Facts {
     pub based: Known<bool>,
     /// One for each row, in the roster's order.
     pub rows: Vec<RowFacts>,
-    /// One for each note: how work that was stopped came in all the same.
+    /// Where `origin` has the target, with commits that are not here.
+    pub behind: Known<Option<CommitId>>,
+    /// One for each note: how work that was stopped, or left, came in all the same.
     pub noted: Vec<Known<Option<Arrival>>>,
+    /// One for each note: the verdict's files where work was stopped.
+    pub left: Vec<Known<Filed>>,
+    /// Where the content of stopped work is under other commits.
+    pub copies: Known<Vec<Copied>>,
 }
 
 pub(super) fn told<T>(result: Result<T>) -> Known<T> {
@@ -143,21 +157,65 @@ impl Facts {
         let id = base.clone().ok().flatten();
         let based = match &id {
             Some(id) => told(git.is_ancestor(id, &target.tip)),
-            None => Err("the base is not known".to_owned()),
+            None => Err(unknown(&base)),
         };
         let way = match &id {
             Some(base) => Way::of(git, base, &target.tip),
-            None => Err("the base is not known".to_owned()),
+            None => Err(unknown(&base)),
         };
         let mut rows: Vec<RowFacts> =
-            ledger.rows.iter().map(|row| of_row(git, row, id.as_ref(), &target, way.as_ref())).collect();
-        let noted = match (&way, &id) {
-            (Ok(way), Some(base)) => Piles { git, base, way, known: HashMap::new() }.look(ledger, &mut rows),
-            (Err(why), _) => ledger.notes.iter().map(|_| Err(why.clone())).collect(),
-            (Ok(_), None) => Vec::new(),
+            ledger.rows.iter().map(|row| of_row(git, row, base.as_ref(), &target, way.as_ref())).collect();
+        let left = ledger.notes.iter().map(|note| left(git, note, id.as_ref())).collect::<Vec<_>>();
+        for (row, known) in ledger.rows.iter().zip(&mut rows).filter(|(row, _)| matches!(row.lease, Lease::Stopped(_)))
+        {
+            // What was stopped is what counts, whatever the branch says since.
+            let mine = ledger.notes.iter().zip(&left).rfind(|(note, _)| note.stops(row));
+            known.filed = mine.map_or(known.filed.clone(), |(_, filed)| filed.clone());
+        }
+        let (noted, copies) = match (&way, &id) {
+            (Ok(way), Some(base)) => {
+                let mut piles = Piles { git, base, way, known: HashMap::new() };
+                (piles.look(ledger, &mut rows), copies(&mut piles, ledger, &rows, &target))
+            }
+            (Err(why), _) => (ledger.notes.iter().map(|_| Err(why.clone())).collect(), Ok(Vec::new())),
+            (Ok(_), None) => (Vec::new(), Ok(Vec::new())),
         };
-        Self { base, target, based, rows, noted }
+        let behind = told(is_behind(git, &target));
+        Self { base, target, based, behind, rows, noted, left, copies }
     }
+}
+
+impl Facts {
+    /// Whether something of it is not known because the history is cut.
+    pub fn is_cut(&self) -> bool {
+        fn cut<T>(fact: &Known<T>) -> bool {
+            fact.as_ref().is_err_and(|why| *why == Error::Shallow.to_string())
+        }
+        let row = |row: &RowFacts| {
+            cut(&row.tip)
+                || cut(&row.handed)
+                || cut(&row.fork)
+                || cut(&row.arrived)
+                || cut(&row.filed)
+                || cut(&row.altered)
+        };
+        cut(&self.base) || cut(&self.based) || cut(&self.behind) || cut(&self.copies) || self.rows.iter().any(row)
+    }
+}
+
+/// What a worker had handed in, or left, where its work was stopped.
+fn left(git: &dyn Git, note: &Note, base: Option<&CommitId>) -> Known<Filed> {
+    match (note.kind, base, told(git.commit(&note.commit))?) {
+        (NoteKind::Stopped, Some(base), Some(commit)) => told(files(git, &note.task, base, &commit)),
+        _ => Ok(Filed::default()),
+    }
+}
+
+const UNKNOWN: &str = "the base is not known";
+
+/// Why what hangs on the base can't be told.
+fn unknown(base: &Known<Option<CommitId>>) -> String {
+    base.as_ref().err().cloned().unwrap_or_else(|| UNKNOWN.to_owned())
 }
 
 /// Nobody works on it any more.
@@ -180,10 +238,12 @@ impl RowFacts {
 fn of_row(
     git: &dyn Git,
     row: &Row,
-    base: Option<&CommitId>,
+    base: std::result::Result<&Option<CommitId>, &String>,
     target: &Target,
     way: std::result::Result<&Way<'_>, &String>,
 ) -> RowFacts {
+    let lost = || base.err().cloned().unwrap_or_else(|| UNKNOWN.to_owned());
+    let base = base.ok().and_then(Option::as_ref);
     let tip = told(git.branch(&row.branch));
     let handed = match &row.lease {
         Lease::Done(digits) => told(git.commit(digits)),
@@ -193,23 +253,33 @@ fn of_row(
     let forked = tip.clone().map(|tip| tip.or_else(|| handed.clone().ok().flatten()));
     let fork = forked.and_then(|tip| match (base, tip) {
         (Some(base), Some(tip)) => told(git.fork(base, &tip)).map(Some),
-        (None, Some(_)) => Err("the base is not known".to_owned()),
+        (None, Some(_)) => Err(lost()),
         (_, None) => Ok(None),
     });
     let (mut arrived, mut filed) = (Ok(None), Ok(Filed::default()));
     if let Some(subject) = subject.as_ref().filter(|_| base.is_some()) {
         arrived = way.map_err(Clone::clone).and_then(|way| way.arrival(subject));
     }
-    if let (true, Some(base), Some(subject)) = (is_settled(row), base, &subject) {
-        filed = told(files(git, row, base, subject));
+    match (is_settled(row), base, &subject) {
+        (true, Some(base), Some(subject)) => filed = told(files(git, &row.task, base, subject)),
+        (true, None, Some(_)) => filed = Err(lost()),
+        (true, _, None) => filed = handed.clone().map(|_| Filed::default()),
+        _ => {}
     }
-    let (mut wrote, mut ahead) = (Ok(false), Ok(None));
+    if !is_settled(row) && way.is_ok_and(|way| subject.as_ref().is_some_and(|subject| way.is_bare(subject))) {
+        // A new branch where the target is brings nothing.
+        arrived = Ok(None);
+    }
+    let (mut wrote, mut ahead, mut squashed) = (Ok(false), Ok(None), Ok(false));
     if let (Lease::Done(_), Ok(Some(handed))) = (&row.lease, &handed) {
         wrote = told(wrote_ledger(git, &target.tip, handed));
         ahead = told(is_ahead(git, &row.branch, handed));
+        if let (Some(base), Ok(None)) = (base, &arrived) {
+            squashed = told(is_squashed(git, (base, handed), &target.tip));
+        }
     }
-    let (followed, stack) = (Ok(None), Stack::default());
-    RowFacts { tip, handed, fork, arrived, followed, ahead, stack, filed, wrote_ledger: wrote }
+    let (followed, altered, stack) = (Ok(None), Ok(Vec::new()), Stack::default());
+    RowFacts { tip, handed, fork, arrived, followed, altered, ahead, squashed, stack, filed, wrote_ledger: wrote }
 }
 
 /// Where `origin` has a branch, if there is something there that was not handed in.
@@ -218,16 +288,33 @@ fn is_ahead(git: &dyn Git, branch: &Branch, handed: &CommitId) -> Result<Option<
     Ok(if git.is_ancestor(&there, handed)? { None } else { Some(there) })
 }
 
+/// Where `origin` has the target, if there is more there. What is no branch here has no other side.
+fn is_behind(git: &dyn Git, target: &Target) -> Result<Option<CommitId>> {
+    let Ok(branch) = Branch::parse(&target.name) else { return Ok(None) };
+    let Some(there) = git.at_origin(&branch)? else { return Ok(None) };
+    Ok(if git.is_ancestor(&there, &target.tip)? { None } else { Some(there) })
+}
+
+/// Whether all that a commit changes since the base is as the target has it.
+fn is_squashed(git: &dyn Git, (base, tip): (&CommitId, &CommitId), target: &CommitId) -> Result<bool> {
+    let own = git.deltas(base, tip)?;
+    if own.is_empty() {
+        return Ok(false);
+    }
+    let differs: HashSet<RepoPath> = git.deltas(target, tip)?.into_iter().map(|delta| delta.path).collect();
+    Ok(own.iter().all(|delta| !differs.contains(&delta.path)))
+}
+
 /// What each row's work has in it.
-struct Piles<'g> {
-    git: &'g dyn Git,
-    base: &'g CommitId,
-    way: &'g Way<'g>,
+pub(super) struct Piles<'g> {
+    pub(super) git: &'g dyn Git,
+    pub(super) base: &'g CommitId,
+    pub(super) way: &'g Way<'g>,
     known: HashMap<CommitId, Known<Rc<Work>>>,
 }
 
 impl Piles<'_> {
-    fn work(&mut self, tip: &CommitId) -> Known<Rc<Work>> {
+    pub(super) fn work(&mut self, tip: &CommitId) -> Known<Rc<Work>> {
         let (git, base) = (self.git, self.base);
         self.known.entry(tip.clone()).or_insert_with(|| Work::of(git, base, tip).map(Rc::new)).clone()
     }
@@ -238,7 +325,7 @@ impl Piles<'_> {
             .notes
             .iter()
             .map(|note| match note.kind {
-                NoteKind::Stopped => told(self.git.commit(&note.commit)),
+                NoteKind::Stopped | NoteKind::Left => told(self.git.commit(&note.commit)),
                 NoteKind::Early => Ok(None),
             })
             .collect();
@@ -265,13 +352,16 @@ impl Piles<'_> {
             }
             if let (Lease::Done(_), Ok(Some(arrival))) = (&row.lease, &known.arrived) {
                 known.followed = self.way.followed(arrival, &others);
+                known.altered = self.way.altered(arrival);
             }
         }
-        let came = |commit: Known<Option<CommitId>>| match commit? {
-            Some(commit) => self.noted(&commit, &others),
-            None => Ok(None),
+        let came = |(note, commit): (&Note, Known<Option<CommitId>>)| match (note.kind, commit?) {
+            (NoteKind::Left, Some(commit)) if others.contains(&commit) => Ok(None),
+            (NoteKind::Left, Some(commit)) => self.way.arrival(&commit),
+            (_, Some(commit)) => self.noted(&commit, &others),
+            (_, None) => Ok(None),
         };
-        noted.into_iter().map(came).collect()
+        ledger.notes.iter().zip(noted).map(came).collect()
     }
 
     fn noted(&mut self, commit: &CommitId, others: &HashSet<CommitId>) -> Known<Option<Arrival>> {
@@ -328,11 +418,10 @@ fn wrote_ledger(git: &dyn Git, target: &CommitId, tip: &CommitId) -> Result<bool
 }
 
 /// The verdict's files that a branch itself has written: in a folder that is called like the task, else the only ones.
-fn files(git: &dyn Git, row: &Row, base: &CommitId, tip: &CommitId) -> Result<Filed> {
+fn files(git: &dyn Git, task: &TaskId, base: &CommitId, tip: &CommitId) -> Result<Filed> {
     let changed = git.changed(base, tip)?;
     let summaries: Vec<&String> = changed.iter().filter(|path| name_of(path) == SUMMARY).collect();
-    let own: Vec<&String> =
-        summaries.iter().filter(|path| folder_of(path) == Some(row.task.as_str())).copied().collect();
+    let own: Vec<&String> = summaries.iter().filter(|path| folder_of(path) == Some(task.as_str())).copied().collect();
     let path = match (own.as_slice(), summaries.as_slice()) {
         ([one], _) | ([], [one]) => *one,
         ([], []) => return Ok(Filed::default()),
@@ -343,10 +432,12 @@ fn files(git: &dyn Git, row: &Row, base: &CommitId, tip: &CommitId) -> Result<Fi
     let beside = format!("{}{DELTAS}", path.strip_suffix(SUMMARY).unwrap_or_default());
     let read =
         |path: &str| Ok::<_, Error>(git.file(tip, path)?.map(|bytes| Committed { path: path.to_owned(), bytes }));
-    Ok(Filed { summary: read(path)?, deltas: read(&beside)?, several: Vec::new() })
+    let summary = read(path)?;
+    let link = summary.is_none().then(|| path.clone());
+    Ok(Filed { summary, link, deltas: read(&beside)?, several: Vec::new() })
 }
 
-fn name_of(path: &str) -> &str {
+pub(super) fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
@@ -357,7 +448,11 @@ fn folder_of(path: &str) -> Option<&str> {
 impl Git for LocalRepo {
     fn commit(&self, digits: &Digits) -> Result<Option<CommitId>> {
         // A ref may be called like the beginning of an id, and git takes that first.
-        Ok(self.revision(digits.as_str())?.filter(|id| digits.begin(id)))
+        match self.revision(digits.as_str())?.filter(|id| digits.begin(id)) {
+            // Behind the end of a history that is cut there may be one.
+            None if self.is_shallow()? => Err(Error::Shallow),
+            found => Ok(found),
+        }
     }
 
     fn branch(&self, name: &Branch) -> Result<Option<CommitId>> {
@@ -405,6 +500,10 @@ impl Git for LocalRepo {
 
     fn deltas(&self, from: &CommitId, to: &CommitId) -> Result<Vec<Delta>> {
         self.diff(from, to)
+    }
+
+    fn otherwise(&self, merge: &CommitId) -> Result<Vec<Delta>> {
+        self.merged_otherwise(merge)
     }
 
     fn patch(&self, from: &CommitId, to: &CommitId) -> Result<Option<Digest>> {

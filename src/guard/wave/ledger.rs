@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Between the base and the roster stand the notes, if there are any: `stopped: dates 0123abc` for work that was stopped, which
-//! nobody makes good by giving its task to another, and `early: dates 0123abc` for what came in while the wave was live.
+//! nobody makes good by giving its task to another, `early: dates 0123abc` for what came in while the wave was live, and `left: dates 0123abc`
+//! for what a worker left who does not hold the task any more. `into: develop` before them is the branch that the wave goes into.
 //!
 //! Spacing, line ends, a byte order mark, the alignment of the table and letter case have no meaning. Everything else has:
 //! a line that is not of the template is refused, because a ledger that two people read in two ways proves nothing.
@@ -76,15 +77,18 @@ pub enum NoteKind {
     Stopped,
     /// It came in with this commit while the wave was live.
     Early,
+    /// What a worker had there whose lease had run out when somebody else took the task, or it was released.
+    Left,
 }
 
 impl NoteKind {
-    pub const ALL: [Self; 2] = [Self::Stopped, Self::Early];
+    pub const ALL: [Self; 3] = [Self::Stopped, Self::Early, Self::Left];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stopped => "stopped",
             Self::Early => "early",
+            Self::Left => "left",
         }
     }
 }
@@ -103,6 +107,11 @@ impl Note {
     /// Whether both remember the same.
     pub fn is(&self, other: &Self) -> bool {
         self.kind == other.kind && self.task == other.task && self.commit.agree(&other.commit)
+    }
+
+    /// Whether it remembers work of this row that was stopped.
+    pub fn stops(&self, row: &Row) -> bool {
+        self.kind == NoteKind::Stopped && self.task == row.task
     }
 }
 
@@ -127,6 +136,8 @@ pub struct Ledger {
     pub base: Digits,
     /// Where `base:` stands in the file.
     pub base_line: u32,
+    /// The branch that everything is merged back into, where that was named when the wave was opened.
+    pub into: Option<Branch>,
     /// What is to be remembered of tasks, whatever becomes of their rows.
     pub notes: Vec<Note>,
     /// In the order of the merge-back.
@@ -154,6 +165,9 @@ impl Ledger {
     /// The file. Reading it gives the same ledger.
     pub fn write(&self) -> String {
         let mut text = format!("wave: {} status: {}\nbase: {}\n", self.name, self.status.as_str(), self.base);
+        if let Some(into) = &self.into {
+            let _ = writeln!(text, "into: {into}");
+        }
         for Note { kind, task, commit, .. } in &self.notes {
             let _ = writeln!(text, "{}: {task} {commit}", kind.as_str());
         }
@@ -174,6 +188,7 @@ pub enum Field {
     Wave,
     Status,
     Base,
+    Into,
     Note,
     Roster,
     Row,

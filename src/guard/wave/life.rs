@@ -50,7 +50,15 @@ pub fn open(name: &str, base: &CommitId, hands: &[(String, Hand)], now: Timestam
     let name = WaveName::parse(name).map_err(|wrong| problems.push(argument(wrong))).ok();
     let rows: Vec<Row> = hands.iter().filter_map(|(task, hand)| row(task, hand, now, &mut problems)).collect();
     let Some(name) = name.filter(|_| problems.is_empty()) else { return Err(problems) };
-    let ledger = Ledger { name, status: Status::Live, base: Digits::from(base), base_line: 2, notes: Vec::new(), rows };
+    let ledger = Ledger {
+        name,
+        status: Status::Live,
+        base: Digits::from(base),
+        base_line: 2,
+        into: None,
+        notes: Vec::new(),
+        rows,
+    };
     readable(&ledger)
 }
 
@@ -81,6 +89,26 @@ pub fn already_open(path: &str) -> Finding {
     Finding::error(NOT_NOW, says, "Merge it back and `phasegate wave close` it, then open the next.").at(path, None)
 }
 
+/// The same, of one that is open in another working tree of the repository.
+pub fn open_elsewhere(path: &str) -> Finding {
+    let says = format!("A wave is open in another working tree, {}: one wave is open at a time.", shown_path(path));
+    let next = "Go on there, or merge it back and `phasegate wave close` it there, then open the next.";
+    Finding::error(NOT_NOW, says, next)
+}
+
+/// The same, of one that is committed on a branch.
+pub fn open_on(branch: &str) -> Finding {
+    let says =
+        format!("A wave is open on {}, whose `{FILE}` is committed there: one wave is open at a time.", shown(branch));
+    let next = "Go on where that branch is checked out. Where the wave is closed, commit the deletion of `WAVE.md` there, and fetch that.";
+    Finding::error(NOT_NOW, says, next)
+}
+
+/// As it is: whoever is to go there needs all of it.
+fn shown_path(path: &str) -> String {
+    super::cell::harmless(path)
+}
+
 /// The row of a task, and what is to become of it.
 fn with(ledger: &Ledger, task: &str, change: impl FnOnce(&mut Row) -> Result<(), Vec<Finding>>) -> Step {
     let mut ledger = ledger.clone();
@@ -103,7 +131,9 @@ pub fn take(ledger: &Ledger, task: &str, hand: &Hand, base: &CommitId, tip: Opti
         if state != State::Ready {
             let says = format!("{} is {}: {}.", shown(task), state.as_str(), shown(&row.lease.to_string()));
             let next = match state {
-                State::Held => "Wait until its lease runs out, or have its worker release it.",
+                State::Held => {
+                    "Wait until its lease runs out, or have its worker release it; whoever needs longer says `phasegate wave extend TASK`."
+                }
                 State::Stopped => "A person decides first, and releases it: `phasegate wave release TASK`.",
                 State::Done | State::Ready => {
                     "It is handed in: merge it back, or release it if it is not to be merged."
@@ -114,7 +144,7 @@ pub fn take(ledger: &Ledger, task: &str, hand: &Hand, base: &CommitId, tip: Opti
         if let Some(tip) = tip.filter(|tip| *tip != base) {
             let says =
                 format!("The branch {} is there and stands at {}, not at the base.", shown(&hand.branch), tip.short());
-            let next = "What somebody left there is not taken for sound: name a new branch, or put it back with `git branch -f BRANCH BASE`.";
+            let next = "What somebody left there is not taken for sound: name a new branch, or put it back with `git branch -f BRANCH BASE`. The worker who is at it goes on with `phasegate wave extend TASK`.";
             return Err(vec![Finding::error(UNVERIFIED, says, next)]);
         }
         row.worker = Some(worker);
@@ -122,6 +152,48 @@ pub fn take(ledger: &Ledger, task: &str, hand: &Hand, base: &CommitId, tip: Opti
         row.lease = Lease::Since { at: whole(now), term: hand.term };
         row.fork_base = Echo::Pending { pool: hand.pool };
         Ok(())
+    })
+}
+
+/// The work that a worker left whose lease has run out. Whoever is released before that gives the task up by agreement.
+fn left(looked: &Looked, nth: usize) -> Option<CommitId> {
+    looked.turns.get(nth).filter(|turn| matches!(turn, super::Turn::Ready { ran_out: Some(_) }))?;
+    // Where its branch is one of the target's own commits there is nothing of it.
+    let empty = looked.facts.rows.get(nth)?.came_in().is_some_and(Arrival::is_forward);
+    work(looked, nth).filter(|_| !empty)
+}
+
+/// A task that somebody else takes remembers what the one before left there: it is not taken for sound, whatever its branch is
+/// called.
+pub fn leave(looked: &Looked, task: &str, mut after: Ledger) -> Step {
+    let nth = looked.ledger.rows.iter().position(|row| row.task.as_str() == task);
+    let (before, now) = (looked.ledger.row(task), after.row(task));
+    let same = before.zip(now).is_some_and(|(one, two)| one.worker == two.worker && two.lease != Lease::Released);
+    if let Some(work) = nth.filter(|_| !same).and_then(|nth| left(looked, nth)) {
+        after.note(NoteKind::Left, task, &work);
+    }
+    readable(&after)
+}
+
+/// The same worker goes on: it is slow and not dead. That may be said after the lease is over, as long as nobody else has taken
+/// the task.
+pub fn extend(ledger: &Ledger, task: &str, term: Term, now: Timestamp) -> Step {
+    with(ledger, task, |row| {
+        let (says, next) = match &row.lease {
+            Lease::Since { .. } | Lease::Until(_) => {
+                row.lease = Lease::Since { at: whole(now), term };
+                return Ok(());
+            }
+            Lease::Released => ("is released", "Take it: `phasegate wave take TASK --worker WORKER --branch BRANCH`."),
+            Lease::Done(_) => (
+                "is handed in",
+                "Nothing runs out any more. What came after is handed in again: `phasegate wave done TASK`.",
+            ),
+            Lease::Stopped(_) => {
+                ("is stopped", "A person decides first, and releases it: `phasegate wave release TASK`.")
+            }
+        };
+        Err(not_now(format!("{} {says}: nobody holds it.", shown(task)), next))
     })
 }
 
@@ -151,7 +223,7 @@ pub fn release(looked: &Looked, task: &str) -> Step {
     if let Some(work) = nth.filter(|_| refused).and_then(|nth| work(looked, nth)) {
         after.note(NoteKind::Stopped, task, &work);
     }
-    readable(&after)
+    leave(looked, task, after)
 }
 
 fn passes(judged: &Judged) -> bool {
@@ -224,7 +296,14 @@ pub fn hand_in(
         let state = row.lease.state(now);
         if state == State::Ready {
             let says = format!("Nobody holds {}: {}.", shown(task), shown(&row.lease.to_string()));
-            return Err(not_now(says, "Take it first; what a worker left whose lease ran out is not taken for sound."));
+            let next = match row.lease {
+                Lease::Released => "Take it first: `phasegate wave take TASK --worker WORKER --branch BRANCH`.",
+                _ => {
+                    "Where the same worker was at it all the time, `phasegate wave extend TASK` first, and hand it in then. Somebody else takes it: \
+                     what a worker left whose lease ran out is not taken for sound."
+                }
+            };
+            return Err(not_now(says, next));
         }
         if state == State::Stopped {
             return Err(not_now(format!("{} is stopped.", shown(task)), "A person decides first, and releases it."));
@@ -298,8 +377,12 @@ pub fn open_ends(looked: &Looked) -> Vec<Finding> {
     let rows = looked.ledger.rows.iter().zip(&looked.turns).filter(|(_, turn)| !turn.is_over());
     rows.map(|(row, turn)| {
         let says = format!("{} {}.", shown(row.task.as_str()), turn.words());
-        Finding::error(NOT_NOW, says, "Merge it back, or stop it: `phasegate wave stop TASK ESCALATE`.")
-            .at(FILE, Some(row.line))
+        let next = format!(
+            "Merge it back into {} with `git merge --no-ff` (a squash leaves no trace of it), or stop it: `phasegate wave stop TASK ESCALATE`. Where \
+             the wave goes elsewhere: `--into BRANCH`.",
+            shown(&looked.facts.target.name)
+        );
+        Finding::error(NOT_NOW, says, next).at(FILE, Some(row.line))
     })
     .collect()
 }

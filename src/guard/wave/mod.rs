@@ -1,7 +1,7 @@
 //! Waves: several workers at once, each on a branch of its own, forked from one base and merged back one after the other.
 //!
 //! The ledger ([`ledger`], `WAVE.md`) says who holds which task. [`verify`] holds it against git ([`git`]), [`verdict`]
-//! reads what the workers hand in, [`stack`] what they built it on, [`order`] says whose turn it is, [`life`] opens, moves and closes it, [`monitor`] looks at
+//! reads what the workers hand in, [`stack`] what they built it on, `copies` where stopped work is under other commits, [`order`] says whose turn it is, [`life`] opens, moves and closes it, [`monitor`] looks at
 //! it on every check. All but [`git`] is pure: the clock and the facts are given.
 //!
 //! What it promises:
@@ -18,6 +18,7 @@
 //! - **a worker proposes**: its verdict is read from its own commits and records nothing.
 
 pub mod cell;
+mod copies;
 pub mod digest;
 pub mod git;
 pub mod lease;
@@ -54,6 +55,8 @@ pub struct Looked {
     pub facts: Facts,
     /// What each row hands in, in the roster's order; empty where it has not.
     pub judged: Vec<Judged>,
+    /// What was handed in where work was stopped, one for each note.
+    pub stopped: Vec<Judged>,
     pub found: Vec<Found>,
     pub turns: Vec<Turn>,
 }
@@ -96,8 +99,14 @@ pub fn judge_at(hold: verify::Hold, path: &str, ledger: Ledger, facts: Facts, no
         found.extend(findings.into_iter().map(|finding| Found { row: Some(nth), finding }));
     }
     found.extend(stack::findings(hold, path, (&ledger, &facts, &judged), now));
+    found.extend(copies::findings(path, &ledger, &facts));
     let turns = order::turns(&ledger, &facts, &judged, &found, now);
-    Looked { ledger, facts, judged, found, turns }
+    let filed = |(note, filed): (&Note, &git::Known<verdict::Filed>)| match filed {
+        Ok(filed) if filed.summary.is_some() => verdict::judge(&note.task, "", filed),
+        _ => Judged::default(),
+    };
+    let stopped = ledger.notes.iter().zip(&facts.left).map(filed).collect();
+    Looked { ledger, facts, judged, stopped, found, turns }
 }
 
 /// What a row hands in, and what is wrong with that.
@@ -119,6 +128,15 @@ fn handed_in(path: &str, row: &Row, known: &git::RowFacts) -> (Judged, Vec<Findi
         }
     };
     let mut judged = verdict::judge(&row.task, row.branch.as_str(), filed);
+    if let (None, Ok(Some(there))) = (&filed.summary, &known.ahead) {
+        for finding in &mut judged.findings {
+            finding.next = format!(
+                "`origin` has more of it, at {}: bring that here (`git fetch`, and `git merge --ff-only origin/{}` in its worktree), and hand it in again.",
+                there.short(),
+                row.branch
+            );
+        }
+    }
     if !done {
         judged.findings.clear();
         return (judged, Vec::new());

@@ -42,6 +42,11 @@ pub fn follows(path: &str, before: &Ledger, now: &Ledger) -> Vec<Finding> {
         let next = "Put it back: a wave keeps the base that it was opened at, and forks are held to it.";
         error(UNVERIFIED, now.base_line, says, next);
     }
+    if before.into.is_some() && before.into != now.into {
+        let (was, is) = (shown_into(before), shown_into(now));
+        let next = "Put it back: what is merged is what is in the branch that the wave was opened for.";
+        error(MALFORMED, now.base_line, format!("The wave went into {was} and goes into {is}."), next);
+    }
     if before.status == Status::Merging && now.status == Status::Live {
         let next = "Put it back: once branches are merged back, each row is held to its fork base.";
         error(MALFORMED, 1, "The status was `merging` and is `live`.".to_owned(), next);
@@ -74,6 +79,10 @@ pub fn follows(path: &str, before: &Ledger, now: &Ledger) -> Vec<Finding> {
         }
     }
     findings
+}
+
+fn shown_into(ledger: &Ledger) -> String {
+    ledger.into.as_ref().map_or("no branch by name".to_owned(), |into| shown(into.as_str()))
 }
 
 /// What was noted in a ledger, and is not any more.

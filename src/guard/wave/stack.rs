@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use super::cell::shown;
 use super::git::Facts;
 use super::lease::{Lease, State};
-use super::ledger::{Ledger, Row, Status};
+use super::ledger::{Ledger, Note, NoteKind, Row, Status};
 use super::verdict::Judged;
-use super::verify::{BYPASSED, Found, Hold};
+use super::verify::{BYPASSED, Found, Hold, UNVERIFIED};
 use crate::finding::Finding;
 
 /// What each row would bring with it that nobody has let in.
@@ -32,12 +32,14 @@ pub fn findings(
                 add(on_what_was_stopped(&branch, &task));
             } else if merging && (other > nth || is_dead(there, now)) {
                 let says = format!("{branch} contains the work of the row {task}, which nobody has let in yet.");
-                let next =
-                    "Take that out of the branch and hand it in again, or hand in and merge the other row first.";
-                add(Finding::error(BYPASSED, says, next));
+                add(Finding::error(BYPASSED, says, before_it(other > nth && !is_dead(there, now))));
             }
         }
         for note in known.stack.notes.iter().filter_map(|note| ledger.notes.get(*note)) {
+            if note.kind == NoteKind::Left {
+                add(on_what_was_left(&branch, note));
+                continue;
+            }
             let told = known.stack.rows.iter().filter_map(|other| ledger.rows.get(*other));
             let task = shown(note.task.as_str());
             if !told.into_iter().any(|there| there.task == note.task) {
@@ -53,18 +55,36 @@ pub fn findings(
     found
 }
 
-/// Those of a row that are about work that was stopped: it can't be handed in.
-pub fn stopped(found: &[Found], nth: usize) -> Vec<Finding> {
-    let of_row = found.iter().filter(|one| one.row == Some(nth) && one.finding.says.contains(STOPPED));
-    of_row.filter(|one| one.finding.blocks()).map(|one| one.finding.clone()).collect()
+/// What to do about work of a row that nobody has let in.
+fn before_it(later: bool) -> &'static str {
+    match later {
+        true => {
+            "Swap the two rows in `WAVE.md` while the wave is live: what others are built on comes first. Once it merges, take the other's work out \
+             of the branch and hand it in again; or release this row (`phasegate wave release TASK`), which lets the other by, and take it again \
+             with a new branch when that is merged."
+        }
+        false => "Take that out of the branch and hand it in again, or hand in and merge the other row first.",
+    }
 }
 
-const STOPPED: &str = "contains the work of the stopped row";
+pub(super) const STOPPED: &str = "contains the work of the stopped row";
 
 fn on_what_was_stopped(branch: &str, task: &str) -> Finding {
     let says = format!("{branch} {STOPPED} {task}.");
     let next = "Fork the work anew from the base, without what was stopped, and hand it in again; a person decides about the other.";
     Finding::error(BYPASSED, says, next)
+}
+
+fn on_what_was_left(branch: &str, note: &Note) -> Finding {
+    let commit = note.commit.as_str();
+    let says = format!(
+        "{branch} contains {}, which a worker left of {} who did not hold it any more.",
+        commit.get(..12).unwrap_or(commit),
+        shown(note.task.as_str())
+    );
+    let next = "It is not taken for sound: fork the work anew from the base, and hand it in again. A worker who needs longer says `phasegate wave extend \
+                TASK` before somebody else takes the task.";
+    Finding::error(UNVERIFIED, says, next)
 }
 
 fn is_stopped(row: &Row, judged: Option<&Judged>) -> bool {

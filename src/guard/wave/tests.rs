@@ -640,7 +640,8 @@ fn what_was_stopped_and_released_does_not_come_in() {
     // A dead worker's task was not stopped, and what was refused was.
     house.yard.point("main", &house.base);
     let dead = house.look("live", &[["a", "w1", "wave/a", DEAD, "pending"]]);
-    assert!(super::life::release(&dead, "a").unwrap().notes.is_empty());
+    let left = super::life::release(&dead, "a").unwrap();
+    assert_eq!(left.notes.iter().map(|note| note.kind).collect::<Vec<_>>(), [super::NoteKind::Left]);
     let refused = house.look("merging", &[["a", "w1", "wave/a", &done(&a), house.base.as_str()]]);
     assert_eq!(super::life::release(&refused, "a").unwrap().notes.len(), 1);
     let passes = house.look("merging", &[["b", "w1", "wave/b", &done(&b), house.base.as_str()]]);
@@ -699,4 +700,102 @@ fn a_lease_has_an_end_that_nobody_puts_off_for_ever() {
     );
     assert_eq!(look("2h since 2026-03-01T11:04:00Z"), Vec::<String>::new(), "clocks differ a little");
     assert_eq!(now().to_string(), "2026-03-01T11:00:00Z");
+}
+
+#[test]
+fn what_a_dead_worker_left_is_not_handed_in_by_another() {
+    let house = House::new();
+    let a = house.yard.work("a", "wave/a", &house.base);
+    let dead = house.look("live", &[["a", "w1", "wave/a", DEAD, house.base.as_str()]]);
+    let hand = |worker: &str| super::life::Hand {
+        worker: worker.to_owned(),
+        branch: "wave/b".to_owned(),
+        term: super::Term::parse("2h").unwrap(),
+        pool: false,
+    };
+    let take = |worker: &str| {
+        let taken = super::life::take(&dead.ledger, "a", &hand(worker), &house.base, None, now());
+        super::life::leave(&dead, "a", taken.unwrap()).unwrap()
+    };
+    assert!(take("w1").notes.is_empty(), "the same worker goes on");
+    let taken = take("w2").write();
+    assert!(taken.contains(&format!("\nleft: a {a}\n")), "{taken}");
+    // On the old commits under a new name.
+    let more = house.yard.commit(&[&a], &[("src/more.rs", "x")]);
+    house.yard.point("wave/b", &more);
+    let row = |tip: &CommitId| {
+        let held = taken.lines().last().unwrap().to_owned();
+        taken.replace(&held, &format!("| a | w2 | wave/b | {} | {} |", done(tip), house.base))
+    };
+    let says = format!(
+        "unverified_fork_base error WAVE.md:9 `wave/b` contains {}, which a worker left of `a` who did not hold it any more.",
+        a.short()
+    );
+    assert_eq!(all(&house.yard.look(&row(&more)).unwrap()), [says]);
+    // Anew, all is well; and what was left does not come in by itself either.
+    let again = house.yard.work("a", "wave/b", &house.base);
+    assert_eq!(all(&house.yard.look(&row(&again)).unwrap()), Vec::<String>::new());
+    let merged = house.merge(&[&a]);
+    let told = all(&house.yard.look(&row(&again)).unwrap());
+    let says = format!(
+        "bypassed_gate error WAVE.md:3 What a worker left of `a` ({}), who did not hold it any more, is in `main` since {}.",
+        a.short(),
+        merged.short()
+    );
+    assert!(told.contains(&says), "{told:?}");
+}
+
+#[test]
+fn a_row_that_contains_a_later_one_changes_places_with_it() {
+    let house = House::new();
+    let d = house.yard.work("d", "wave/d", &house.base);
+    let z = house.yard.work("z", "wave/z", &d);
+    let (one, two) = (done(&z), done(&d));
+    let rows = [["z", "w1", "wave/z", &one, house.base.as_str()], ["d", "w2", "wave/d", &two, house.base.as_str()]];
+    let looked = house.look("live", &rows);
+    let asked = judge_at(Hold::AsAtMergeBack, "WAVE.md", looked.ledger, looked.facts, now());
+    let [finding] = &asked.findings()[..] else { panic!("{:?}", all(&asked)) };
+    assert!(finding.next.starts_with("Swap the two rows"), "{}", finding.next);
+    assert_eq!(all(&house.look("merging", &[rows[1], rows[0]])), Vec::<String>::new(), "which is enough");
+    let merging = house.look("merging", &rows);
+    assert!(merging.findings()[0].next.contains("release this row"), "{}", merging.findings()[0].next);
+}
+
+#[test]
+fn what_origin_has_is_named_where_a_report_is_missing_and_a_link_is_none() {
+    let house = House::new();
+    let half = house.yard.commit(&[&house.base], &[("src/a.rs", "x")]);
+    house.yard.point("wave/a", &half);
+    let whole = house.yard.work("a", "wave/there", &half);
+    house.yard.reference("refs/remotes/origin/wave/a", &whole);
+    let (lease, echo) = (done(&half), house.base.as_str());
+    let looked = house.look("merging", &[["a", "w1", "wave/a", &lease, echo]]);
+    let missing = looked.findings().into_iter().find(|one| one.rule == "malformed_gate_record").unwrap();
+    assert!(missing.next.contains("git merge --ff-only origin/wave/a"), "{}", missing.next);
+    let link = house.yard.raw(
+        &[&house.base],
+        &[("a/SUMMARY.md", 0o120_000, "../report.md"), ("a/deltas.md", 0o100_644, "None.")],
+        &[],
+    );
+    house.yard.point("wave/l", &link);
+    let looked = house.look("merging", &[["l", "w1", "wave/l", &done(&link), echo]]);
+    assert!(all(&looked)[0].ends_with("`a/SUMMARY.md` on `wave/l` is a link, or no plain file."), "{:?}", all(&looked));
+}
+
+#[test]
+fn behind_the_end_of_a_history_nothing_is_told() {
+    let house = House::new();
+    let a = house.yard.work("a", "wave/a", &house.base);
+    house.merge(&[&a]);
+    let text = ledger("merging", &house.base, &[["a", "w1", "wave/a", &done(&a), house.base.as_str()]]);
+    assert!(!house.yard.look(&text).unwrap().facts.is_cut());
+    house.yard.cut(&a);
+    let looked = house.yard.look(&text.replace(house.base.as_str(), &"0".repeat(40))).unwrap();
+    assert!(looked.facts.is_cut());
+    let told = all(&looked);
+    assert!(
+        told.iter().all(|one| !one.contains("is no commit of this repository") && !one.contains("has no SUMMARY.md")),
+        "{told:?}"
+    );
+    assert!(told.iter().any(|one| one.contains("`fetch-depth: 0`")), "{told:?}");
 }

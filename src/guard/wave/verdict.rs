@@ -137,6 +137,8 @@ pub struct Committed {
 pub struct Filed {
     pub summary: Option<Committed>,
     pub deltas: Option<Committed>,
+    /// Where a summary should be and something else stands: a link.
+    pub link: Option<String>,
     /// Where several summaries could be the task's: which.
     pub several: Vec<String>,
 }
@@ -154,7 +156,7 @@ pub struct Judged {
 pub fn judge(task: &TaskId, branch: &str, filed: &Filed) -> Judged {
     let mut judged = Judged::default();
     let Some(summary) = &filed.summary else {
-        judged.findings.push(no_summary(task, branch, &filed.several));
+        judged.findings.push(no_summary(task, branch, filed));
         return judged;
     };
     let path = summary.path.as_str();
@@ -181,7 +183,12 @@ pub fn judge(task: &TaskId, branch: &str, filed: &Filed) -> Judged {
     judged
 }
 
-fn no_summary(task: &TaskId, branch: &str, several: &[String]) -> Finding {
+fn no_summary(task: &TaskId, branch: &str, Filed { several, link, .. }: &Filed) -> Finding {
+    if let Some(link) = link {
+        let says = format!("{} on {} is a link, or no plain file.", shown(link), shown(branch));
+        let next = format!("Commit {SUMMARY} itself: where a link leads is not looked at.");
+        return Finding::error(MALFORMED, says, next);
+    }
     if several.is_empty() {
         let says = format!("{} has no {SUMMARY} of its own committed.", shown(branch));
         let next = format!(
@@ -190,11 +197,8 @@ fn no_summary(task: &TaskId, branch: &str, several: &[String]) -> Finding {
         );
         return Finding::error(MALFORMED, says, next);
     }
-    let mut names: Vec<String> = several.iter().take(3).map(|path| shown(path)).collect();
-    if several.len() > names.len() {
-        names.push(format!("{} more", several.len() - names.len()));
-    }
-    let says = format!("{} has several summaries: {}.", shown(branch), names.join(", "));
+    let names = super::verify::several(several.iter().map(String::as_str));
+    let says = format!("{} has several summaries: {names}.", shown(branch));
     let next = format!("Keep one, in a folder that is called {}.", shown(task.as_str()));
     Finding::error(MALFORMED, says, next)
 }
@@ -278,7 +282,8 @@ fn words(lessons: &[String]) -> Vec<String> {
     words
 }
 
-/// `security: …`, `security - …`, `SEC: …` and `[security] …` in front; `[security]` and `(security)` anywhere.
+/// `security: …`, `security - …`, `SEC: …` and `[security] …` in front, also behind a sign or a word that leads in (`⚠ Security: …`,
+/// `NOTE: security: …`) and as a kind of note (`Security finding: …`); `[security]` and `(security)` anywhere.
 fn is_security(lesson: &str) -> bool {
     let lower = lesson.to_lowercase();
     let letters = ['*', '_', '`', ' '];
@@ -287,8 +292,61 @@ fn is_security(lesson: &str) -> bool {
         let behind = lower.get(at + word.len()..).unwrap_or_default().trim_start_matches(letters);
         (before.ends_with('[') && behind.starts_with(']')) || (before.ends_with('(') && behind.starts_with(')'))
     });
-    let bare = lower.trim_start_matches(['[', '(', '*', '_', '`', ' ']);
-    marked || ["security", "sec"].iter().filter_map(|word| bare.strip_prefix(word)).any(in_front)
+    let mut bare = signless(&lower);
+    // Each turn takes a word away, so it ends.
+    while !marked && !is_mark(bare) {
+        match LEADS.iter().find_map(|lead| led_in(bare, lead)) {
+            Some(rest) => bare = rest,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// Words that lead in a lesson, and say nothing of it themselves.
+const LEADS: [&str; 12] = [
+    "note",
+    "nb",
+    "n.b.",
+    "lesson",
+    "lesson learned",
+    "finding",
+    "warning",
+    "caution",
+    "attention",
+    "important",
+    "delta",
+    "learned",
+];
+/// What a mark may call itself.
+const KINDS: [&str; 10] =
+    ["note", "finding", "issue", "risk", "warning", "residue", "lesson", "concern", "problem", "hole"];
+
+/// Without signs in front: of lists, of emphasis, and pictures. What is quoted is spoken of.
+fn signless(text: &str) -> &str {
+    text.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '"' | '\'' | '“' | '„' | '«'))
+}
+
+/// `security: …`, and with what kind of note it is between: `security finding: …`. That there is none of them is no finding.
+fn is_mark(bare: &str) -> bool {
+    let kind_of = |behind: &str| {
+        let rest = behind.strip_prefix([' ', '-']).unwrap_or_default();
+        let kinds = KINDS.iter().filter_map(|kind| rest.strip_prefix(kind));
+        kinds.map(|rest| rest.strip_prefix('s').unwrap_or(rest)).any(|rest| in_front(rest) && !is_nothing(rest))
+    };
+    let marks = |behind: &str| in_front(behind) || kind_of(behind);
+    ["security", "sec"].iter().filter_map(|word| bare.strip_prefix(word)).any(marks)
+}
+
+fn is_nothing(rest: &str) -> bool {
+    let said = rest.trim_matches(|c: char| !c.is_alphanumeric());
+    matches!(said, "" | "none" | "none found" | "nothing" | "nothing found" | "no" | "n/a" | "0")
+}
+
+/// What a word leads in, with what stands between: `note: …`, `lesson, …`, `note …`.
+fn led_in<'t>(bare: &'t str, lead: &str) -> Option<&'t str> {
+    let rest = bare.strip_prefix(lead)?;
+    (!rest.starts_with(char::is_alphanumeric)).then(|| signless(rest)).filter(|rest| !rest.is_empty())
 }
 
 /// Whether what stands behind a word makes a mark of it. A hyphen within a word, as in `security-relevant`, does not.

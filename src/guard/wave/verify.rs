@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::cell::{Digits, Echo, shown};
-use super::git::{Arrival, Facts, Fork, RowFacts};
+use super::git::{Arrival, Facts, Fork, Known, RowFacts};
 use super::lease::{LONGEST_LEASE, Lease, State};
-use super::ledger::{FILE, Ledger, MALFORMED, NoteKind, Row, Status};
+use super::ledger::{FILE, Ledger, MALFORMED, Note, NoteKind, Row, Status};
 use super::verdict::MISMATCH;
 use crate::finding::Finding;
 use crate::ids::CommitId;
@@ -29,7 +29,10 @@ pub const PENDING: &str = "fork_base_pending";
 pub const BYPASSED: &str = "bypassed_gate";
 
 const UNDO: &str = "Look at what was merged, and revert it: once its content is out again, nothing is told of it. Where it is to stay, a person \
-                    decides, and closes the wave with `--despite REASON`. A branch without work of its own goes back to the base.";
+                    decides, and closes the wave with `--despite REASON`.";
+
+/// What the monitor calls the commit that it looks at, as if that were merged.
+pub const AS_IF: &str = "HEAD";
 
 /// How far a worker's clock may be ahead of this one.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
@@ -42,6 +45,19 @@ pub enum Hold {
     /// All that the merge-back asks for, whatever its status is.
     AsAtMergeBack,
 }
+
+/// The first few of some paths, for a message.
+pub(super) fn several<'p>(paths: impl ExactSizeIterator<Item = &'p str>) -> String {
+    let more = paths.len().saturating_sub(MOST_SHOWN);
+    let mut names: Vec<String> = paths.take(MOST_SHOWN).map(shown).collect();
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    names.join(", ")
+}
+
+/// Of more paths a message tells the number.
+const MOST_SHOWN: usize = 3;
 
 /// A finding, and the row that it is about; none: all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +78,7 @@ pub fn verify(hold: Hold, path: &str, ledger: &Ledger, facts: &Facts, now: Times
     }
     check.one_at_a_time();
     check.remembered();
+    check.behind();
     check.found
 }
 
@@ -204,7 +221,12 @@ impl Check<'_> {
                 shown(digits.as_str()),
                 shown(self.ledger.base.as_str())
             );
-            let next = "Merge the base into the worktree (`git merge BASE`) before any work, or fork it anew, and paste what `git rev-parse HEAD` prints.";
+            let base = self.ledger.base.as_str();
+            let next = format!(
+                "Put the worktree at the base before any work, `git reset --hard {base}` in it, or make it anew, `git worktree add -b {} PATH {base}`; \
+                 then paste what `git rev-parse HEAD` prints.",
+                row.branch
+            );
             self.error(at, UNVERIFIED, says, next);
         }
         // A pooled worktree may be behind until its worker has synced it.
@@ -231,7 +253,12 @@ impl Check<'_> {
             }
             Ok(None) => {
                 let says = format!("There is no branch {branch} here, so its fork-base is not proved.");
-                self.error(at, UNVERIFIED, says, "Fetch the branch, or write its name as it is.");
+                let base = self.ledger.base.as_str();
+                let next = format!(
+                    "Fetch the branch, or make it: `git worktree add -b {} PATH {base}`. Or write its name as it is.",
+                    at.1.branch
+                );
+                self.error(at, UNVERIFIED, says, next);
                 return;
             }
             Ok(Some(Fork::At(fork))) if Some(fork) == self.base_id() => return,
@@ -283,6 +310,14 @@ impl Check<'_> {
             }
             _ => {}
         }
+        if known.squashed == Ok(true) {
+            let target = shown(&self.facts.target.name);
+            let says = format!(
+                "All that {branch} changes is in {target} already, and its commits are not: a squash leaves no trace."
+            );
+            let next = "Merge it with `git merge --no-ff` all the same: that brings nothing but the trace.";
+            self.find(Some(at.0), at.1.line, Finding::warning(MISMATCH, says, next));
+        }
         let ahead = match &known.ahead {
             Ok(None) => return,
             _ if arrival.is_some() => return,
@@ -315,6 +350,7 @@ impl Check<'_> {
             let next = "Look at the commits between the two, and revert the merge or let a person decide.";
             self.error(at, BYPASSED, says, next);
         }
+        self.as_merged(at, arrival, known);
         match &known.followed {
             Ok(None) => {}
             Ok(Some(next)) => {
@@ -327,6 +363,27 @@ impl Check<'_> {
             }
             Err(why) => {
                 let says = format!("What came in with {task} can't be told: {why}.");
+                self.error(at, BYPASSED, says, "Put right what keeps git from telling, and verify again.");
+            }
+        }
+    }
+
+    /// The merge has what git makes of the two. What somebody put beside it, or left out, nobody has handed in.
+    fn as_merged(&mut self, at: (usize, &Row), arrival: &Arrival, known: &RowFacts) {
+        let (task, with) = (shown(at.1.task.as_str()), arrival.commit.short());
+        match &known.altered {
+            Ok(paths) if paths.is_empty() => {}
+            Ok(paths) => {
+                let says = format!(
+                    "{task} came in with {with}, which is not as git merges the two: {}.",
+                    several(paths.iter().map(String::as_str))
+                );
+                let next = "Look at the files, and put right by a commit what the merge has beside what was handed in, or leaves out of it. \
+                            What a person wants beside it goes in by a commit of its own.";
+                self.error(at, BYPASSED, says, next);
+            }
+            Err(why) => {
+                let says = format!("Whether {with} is as git merges {task} can't be told: {why}.");
                 self.error(at, BYPASSED, says, "Put right what keeps git from telling, and verify again.");
             }
         }
@@ -366,14 +423,30 @@ impl Check<'_> {
                 shown(&self.facts.target.name),
                 arrival.commit.short()
             );
-            let next = match at.1.lease.state(self.now) {
-                State::Held => {
-                    format!("{UNDO} Or stop the row (`phasegate wave stop TASK ESCALATE`): then the others go on.")
-                }
-                _ => UNDO.to_owned(),
-            };
+            let next = self.undo(at.1, arrival);
             self.error(at, BYPASSED, says, next);
         }
+    }
+
+    /// What to do about what came in.
+    fn undo(&self, row: &Row, arrival: &Arrival) -> String {
+        let mut next = UNDO.to_owned();
+        if self.facts.target.name == AS_IF {
+            let held = row.lease.state(self.now) == State::Held;
+            let first = if held { "hand it in first (`phasegate wave done TASK`)" } else { "a person decides first" };
+            next = format!("Where it is not merged yet, {first}. Where it is: {UNDO}");
+        }
+        if row.lease.state(self.now) == State::Held {
+            next.push_str(" Or stop the row (`phasegate wave stop TASK ESCALATE`): then the others go on.");
+        }
+        if arrival.is_forward() {
+            let base = self.ledger.base.as_str();
+            next.push_str(&format!(
+                " A branch without work of its own goes back to the base: `git reset --hard {base}` in its worktree, or `git branch -f {} {base}`.",
+                row.branch
+            ));
+        }
+        next
     }
 
     /// What the rows do not show any more: work that was stopped, whoever has its task now; and what came in early.
@@ -382,6 +455,10 @@ impl Check<'_> {
         for (note, noted) in ledger.notes.iter().zip(&facts.noted) {
             let nth = ledger.rows.iter().position(|row| row.task == note.task);
             let task = shown(note.task.as_str());
+            if note.kind == NoteKind::Left {
+                self.left(nth, note, noted);
+                continue;
+            }
             if note.kind == NoteKind::Early {
                 let with = note.commit.as_str();
                 let says = format!("{task} came in with {} while the wave was live.", with.get(..12).unwrap_or(with));
@@ -412,6 +489,45 @@ impl Check<'_> {
                 }
             }
         }
+    }
+
+    /// What a worker left who did not hold the task any more, and what came in all the same.
+    fn left(&mut self, nth: Option<usize>, note: &Note, noted: &Known<Option<Arrival>>) {
+        let task = shown(note.task.as_str());
+        let (says, next) = match noted {
+            Ok(Some(arrival)) if arrival.stays() => (
+                format!(
+                    "What a worker left of {task} ({}), who did not hold it any more, is in {} since {}.",
+                    arrival.what.short(),
+                    shown(&self.facts.target.name),
+                    arrival.commit.short()
+                ),
+                UNDO,
+            ),
+            Ok(_) => return,
+            Err(why) => (
+                format!("Whether what a worker left of {task} came in can't be told: {why}."),
+                "Put right what keeps git from telling, and verify again.",
+            ),
+        };
+        self.find(nth, note.line, Finding::error(BYPASSED, says, next));
+    }
+
+    /// Where `origin` has more of the branch that everything goes into, what is here may not show what is merged already.
+    fn behind(&mut self) {
+        let target = shown(&self.facts.target.name);
+        let says = match &self.facts.behind {
+            Ok(None) => return,
+            Ok(Some(there)) => {
+                format!(
+                    "{target} is at {} at `origin`, with commits that are not here: what is merged there does not show.",
+                    there.short()
+                )
+            }
+            Err(why) => format!("Whether {target} is the same at `origin` can't be told: {why}."),
+        };
+        let next = "Bring it here first (`git pull`), and look again.";
+        self.find(None, self.ledger.base_line, Finding::warning(MISMATCH, says, next));
     }
 
     /// Merge-back is one after the other, in the roster's order.

@@ -7,13 +7,13 @@
 mod tests;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::git::{Git, Known, told};
 use super::ledger::FILE;
-use crate::ids::CommitId;
-use crate::repo::Delta;
+use crate::ids::{BlobId, CommitId};
+use crate::repo::{Delta, RepoPath};
 
 /// More commits since the base are not looked at.
 pub(super) const MOST_COMMITS: usize = 50_000;
@@ -121,6 +121,36 @@ impl<'g> Way<'g> {
         self.with.contains_key(commit)
     }
 
+    /// With which of the target's own commits this one came in, counted from the oldest.
+    pub(super) fn nth(&self, commit: &CommitId) -> Option<usize> {
+        self.with.get(commit).copied()
+    }
+
+    /// What a commit of the target's has over the one that it stands on.
+    pub(super) fn first_parent(&self, commit: &CommitId) -> Option<&CommitId> {
+        self.parents.get(commit).and_then(|parents| parents.first())
+    }
+
+    /// The last of the target's own commits that put this file there.
+    pub(super) fn put(&self, path: &RepoPath, blob: Option<&BlobId>) -> Known<Option<CommitId>> {
+        for nth in (0..self.own.len()).rev().take(MOST_STEPS) {
+            let puts = |delta: &Delta| delta.path == *path && delta.new.as_ref().map(|(_, blob)| blob) == blob;
+            if self.step(nth)?.iter().any(puts) {
+                return Ok(self.own.get(nth).cloned());
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether this is one of the target's own commits, and nobody has worked since the base: there are only merges, and the ledger.
+    /// Then a branch that stands there has no commit of its own.
+    pub(super) fn is_bare(&self, tip: &CommitId) -> bool {
+        let Some(nth) = self.nth(tip).filter(|nth| self.own.get(*nth) == Some(tip)) else { return false };
+        let is_ledger = |delta: &Delta| delta.path.as_str() == Some(FILE);
+        let kept = |nth: usize| self.step(nth).is_ok_and(|step| !step.is_empty() && step.iter().all(is_ledger));
+        (0..=nth).all(|nth| self.own.get(nth).is_some_and(|own| !self.sides(own).is_empty()) || kept(nth))
+    }
+
     /// These commits and all before them, as far as they are in the target.
     pub(super) fn behind<'c>(&self, tips: impl Iterator<Item = &'c CommitId>) -> HashSet<CommitId> {
         let mut all = HashSet::new();
@@ -201,8 +231,29 @@ impl<'g> Way<'g> {
         Ok(brings.iter().any(|delta| delta.path.as_str() != Some(FILE)).then(|| next.clone()))
     }
 
+    /// What the merges that brought this have otherwise than git makes them, unless a later commit has put it so. The ledger is
+    /// its keeper's, who may write it with a merge.
+    pub(super) fn altered(&self, arrival: &Arrival) -> Known<Vec<String>> {
+        let mut paths: BTreeSet<String> = BTreeSet::new();
+        let merges: BTreeSet<&CommitId> = [&arrival.merge, &arrival.commit].into_iter().collect();
+        for merge in merges.into_iter().filter(|merge| !self.sides(merge).is_empty()) {
+            let mut deltas = told(self.git.otherwise(merge))?;
+            deltas.retain(|delta| delta.path.as_str() != Some(FILE));
+            for later in (arrival.nth + 1..self.own.len()).take(MOST_STEPS) {
+                if deltas.is_empty() {
+                    break;
+                }
+                let step = self.step(later)?;
+                let mended = |delta: &Delta| step.iter().any(|one| one.path == delta.path && one.new == delta.new);
+                deltas.retain(|delta| !mended(delta));
+            }
+            paths.extend(deltas.iter().map(|delta| delta.path.to_string()));
+        }
+        Ok(paths.into_iter().collect())
+    }
+
     /// What one of the target's own commits changed.
-    fn step(&self, nth: usize) -> Known<Rc<Vec<Delta>>> {
+    pub(super) fn step(&self, nth: usize) -> Known<Rc<Vec<Delta>>> {
         if let Some(known) = self.steps.borrow().get(&nth) {
             return Ok(Rc::clone(known));
         }

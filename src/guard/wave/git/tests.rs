@@ -71,6 +71,10 @@ impl Git for Book {
         Ok(Vec::new())
     }
 
+    fn otherwise(&self, _: &CommitId) -> Result<Vec<Delta>> {
+        Ok(Vec::new())
+    }
+
     fn patch(&self, _: &CommitId, _: &CommitId) -> Result<Option<Digest>> {
         Ok(None)
     }

@@ -10,7 +10,8 @@ const COLUMNS: [&str; 5] = ["task", "worker", "branch", "lease", "fork-base"];
 const FIRST: &str = "Begin the file with `wave: NAME status: live` (or `merging`).";
 const BASE: &str =
     "Write `base: COMMIT` below the first line, with 7 to 40 hexadecimal digits, as `git rev-parse HEAD` prints them.";
-const NOTE: &str = "Write `stopped: TASK COMMIT` or `early: TASK COMMIT` between `base:` and the roster, as `phasegate wave` does, with a task of the roster.";
+const NOTE: &str = "Write `stopped: TASK COMMIT`, `early: TASK COMMIT` or `left: TASK COMMIT` between `base:` and the roster, as `phasegate wave` does, with a task of the roster.";
+const INTO: &str = "Write `into: BRANCH` once, between `base:` and the roster: the branch that the wave goes into.";
 const ROSTER: &str = "Write the heading `### Roster`, and the table below it.";
 const HEADER: &str =
     "Begin the table with `| task | worker | branch | lease | fork-base |` and `|---|---|---|---|---|`.";
@@ -78,6 +79,7 @@ struct Reader {
     name: Option<WaveName>,
     status: Option<Status>,
     base: Option<(u32, Option<Digits>)>,
+    into: Option<(u32, Option<Branch>)>,
     notes: Vec<Note>,
     roster: Option<u32>,
     table: Table,
@@ -134,6 +136,8 @@ impl Reader {
             self.wave(at, rest, first);
         } else if let Some(rest) = after(text, "base:") {
             self.base(at, rest);
+        } else if let Some(rest) = after(text, "into:").filter(|rest| !rest.contains('|')) {
+            self.into(at, rest);
         } else if let Some((kind, rest)) = NoteKind::ALL.into_iter().find_map(|kind| Some((kind, noted(kind, text)?))) {
             self.note(at, kind, rest);
         } else if text.starts_with('#') {
@@ -191,6 +195,15 @@ impl Reader {
             let says = format!("`base:` stands below the roster of line {roster}.");
             self.problem(at, Field::Base, says, BASE);
         }
+    }
+
+    fn into(&mut self, at: u32, rest: &str) {
+        if self.into.is_some() || self.roster.is_some() || self.base.is_none() {
+            self.problem(at, Field::Into, "`into:` stands twice, or not where it belongs.", INTO);
+            return;
+        }
+        let branch = self.cell(at, Field::Into, Branch::parse(unquoted(rest)));
+        self.into = Some((at, branch));
     }
 
     fn note(&mut self, at: u32, kind: NoteKind, rest: &str) {
@@ -393,7 +406,8 @@ impl Reader {
         let (name, status, base) = (self.name, self.status, self.base);
         match (name, status, base) {
             (Some(name), Some(status), Some((base_line, Some(base)))) if self.problems.is_empty() => {
-                Ok(Ledger { name, status, base, base_line, notes: self.notes, rows: self.rows })
+                let into = self.into.and_then(|(_, into)| into);
+                Ok(Ledger { name, status, base, base_line, into, notes: self.notes, rows: self.rows })
             }
             _ => {
                 self.problems.sort_by_key(|problem| problem.line);

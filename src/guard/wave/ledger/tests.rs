@@ -178,6 +178,28 @@ fn a_note_is_read_where_it_stands_and_speaks_of_a_task() {
 }
 
 #[test]
+fn the_branch_that_a_wave_goes_into_is_read_where_it_stands() {
+    let with = |line: &str| GOOD.replace("\n\n### Roster", &format!("\n{line}\n\n### Roster"));
+    let ledger = read(with("Into:  `release/1`\nleft: dates 0123456").as_bytes()).unwrap();
+    assert_eq!((ledger.into.as_ref().unwrap().as_str(), ledger.notes[0].kind), ("release/1", NoteKind::Left));
+    assert_eq!(ledger.write(), with("into: release/1\nleft: dates 0123456"));
+    assert_eq!(read(GOOD.as_bytes()).unwrap().into, None);
+    for (line, says) in [
+        ("into: a..b", "The branch is `a..b`: git allows no `..` and no `@{` in it."),
+        ("into:", "The branch is (nothing): there is none."),
+        ("into: a\ninto: a", "`into:` stands twice, or not where it belongs."),
+    ] {
+        let problems = read(with(line).as_bytes()).unwrap_err();
+        assert_eq!((problems.len(), problems[0].says.as_str()), (1, says), "{line}");
+    }
+    let below = GOOD.replace("| zones", "into: main\n| zones");
+    assert_eq!(read(below.as_bytes()).unwrap_err()[0].says, "`into:` stands twice, or not where it belongs.");
+    // A row may be called so, with borders and without the first.
+    let row = GOOD.replace("| dates |", "into |");
+    assert_eq!(read(row.as_bytes()).unwrap().rows[0].task.as_str(), "into");
+}
+
+#[test]
 fn what_is_hostile_is_read_to_its_end() {
     for piece in
         ["|", "\\|", "`", "#", "wave: ", "status:", "base:", "| a | b | c | d | e |\n", "a/", "\n|", "\r\n", "-", "é"]
@@ -234,13 +256,13 @@ prop_compose! {
         rows.retain(|row| seen.insert(row.task.as_str().to_lowercase()));
         let status = if merging { Status::Merging } else { Status::Live };
         let note = |(row, early, digits): (prop::sample::Index, bool, String)| Note {
-            kind: if early { NoteKind::Early } else { NoteKind::Stopped },
+            kind: if early { NoteKind::Early } else { NoteKind::Left },
             task: rows[row.index(rows.len())].task.clone(),
             commit: Digits::parse(&digits).unwrap(),
             line: 0,
         };
         let notes = remembered.into_iter().map(note).collect();
-        Ledger { name: WaveName::parse(&name).unwrap(), status, base: Digits::parse(&base).unwrap(), base_line: 0, notes, rows }
+        Ledger { name: WaveName::parse(&name).unwrap(), status, base: Digits::parse(&base).unwrap(), base_line: 0, into: merging.then(|| Branch::parse("release/1").unwrap()), notes, rows }
     }
 }
 

@@ -94,6 +94,28 @@ fn only_what_nobody_holds_is_taken() {
 }
 
 #[test]
+fn a_slow_worker_holds_a_task_for_longer() {
+    let ledger = opened();
+    let later: Timestamp = "2026-03-01T14:00:00Z".parse().unwrap();
+    let longer = extend(&ledger, "dates", Term::parse("1h").unwrap(), later).unwrap();
+    let (before, after) = (ledger.row("dates").unwrap(), longer.row("dates").unwrap());
+    assert_eq!(after.lease.to_string(), "1h since 2026-03-01T14:00:00Z");
+    assert_eq!((&after.worker, &after.branch, &after.fork_base), (&before.worker, &before.branch, &before.fork_base));
+    for (cell, says) in
+        [("released", "is released"), ("done 0123456", "is handed in"), ("stopped ESCALATE", "is stopped")]
+    {
+        let text = ledger.write().replacen("2h since 2026-03-01T11:00:00Z", cell, 1);
+        let ledger = super::super::ledger::read(text.as_bytes()).unwrap();
+        let said = refused(extend(&ledger, "dates", Term::parse("1h").unwrap(), later));
+        assert_eq!(said, [format!("CMD-03 `dates` {says}: nobody holds it.")]);
+    }
+    assert_eq!(
+        refused(extend(&ledger, "none", Term::parse("1h").unwrap(), later)),
+        ["CMD-05 The wave has no task `none`."]
+    );
+}
+
+#[test]
 fn an_echo_is_written_as_it_was_pasted() {
     let ledger = opened();
     let digits = "a".repeat(40);
@@ -109,7 +131,12 @@ fn an_echo_is_written_as_it_was_pasted() {
 fn judged(outcome: &str, residue: &str) -> Judged {
     let text = super::super::testing::summary("dates", outcome, residue);
     let file = |path: &str, text: &str| Some(Committed { path: path.to_owned(), bytes: text.as_bytes().to_vec() });
-    let filed = Filed { summary: file("SUMMARY.md", &text), deltas: file("deltas.md", "- one"), several: Vec::new() };
+    let filed = Filed {
+        summary: file("SUMMARY.md", &text),
+        deltas: file("deltas.md", "- one"),
+        link: None,
+        several: Vec::new(),
+    };
     judge(&TaskId::parse("dates").unwrap(), "wave/dates", &filed)
 }
 

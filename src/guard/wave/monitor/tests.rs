@@ -179,3 +179,18 @@ fn what_was_noted_is_not_forgotten() {
     );
     assert_eq!(told(&forgotten(file::FILE, &read(&noted), &read(&noted.replace("stopped", "early")))), says);
 }
+
+#[test]
+fn a_wave_goes_where_it_was_opened_for() {
+    let before = text("live", 'a', &["x"]).replacen("\n\n###", "\ninto: develop\n\n###", 1);
+    let told = |now: &str| {
+        let (before, now) = (file::read(before.as_bytes()).unwrap(), file::read(now.as_bytes()).unwrap());
+        told(&follows("WAVE.md", &before, &now))
+    };
+    assert_eq!(told(&before), Vec::<String>::new());
+    assert_eq!(
+        told(&before.replace("develop", "main")),
+        ["wave_ledger_malformed error WAVE.md:2 The wave went into `develop` and goes into `main`."]
+    );
+    assert_eq!(told(&text("live", 'a', &["x"])).len(), 1);
+}

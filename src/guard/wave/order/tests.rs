@@ -75,6 +75,8 @@ fn turns_of(kinds: &[Kind], status: Status, against_all: bool) -> Vec<Turn> {
             fork,
             arrived: Ok(arrived),
             followed: Ok(None),
+            altered: Ok(Vec::new()),
+            squashed: Ok(false),
             ahead: Ok(None),
             stack: Stack::default(),
             filed: Ok(Filed::default()),
@@ -98,9 +100,18 @@ fn turns_of(kinds: &[Kind], status: Status, against_all: bool) -> Vec<Turn> {
         found.push(Found { row: Some(nth), finding: Finding::warning("fork_base_pending", "no", "no") });
     }
     let (name, base) = (WaveName::parse("w").unwrap(), Digits::from(&id(0)));
-    let ledger = Ledger { name, status, base, base_line: 2, notes: vec![], rows };
+    let ledger = Ledger { name, status, base, base_line: 2, into: None, notes: vec![], rows };
     let target = Target { name: "main".to_owned(), tip: id(0) };
-    let facts = Facts { base: Ok(None), target, based: Ok(true), rows: facts, noted: vec![] };
+    let facts = Facts {
+        base: Ok(None),
+        target,
+        based: Ok(true),
+        rows: facts,
+        noted: vec![],
+        behind: Ok(None),
+        left: vec![],
+        copies: Ok(vec![]),
+    };
     turns(&ledger, &facts, &judged, &found, now())
 }
 

@@ -274,7 +274,10 @@ impl Reader<'_> {
         let root = match tree {
             Ok(root) => root,
             Err(problem) => {
-                let next = format!("Correct the {language} at this line; the verdict has five fields and no more.");
+                let next = match self.begins_with_a_backtick(problem.line) {
+                    true => "A text that begins with a backtick stands in quotes: `- '`name` is …'`.".to_owned(),
+                    false => format!("Correct the {language} at this line; the verdict has five fields and no more."),
+                };
                 self.wrong(problem.line, format!("The verdict can't be read: {}.", problem.says), next);
                 return None;
             }
@@ -296,6 +299,15 @@ impl Reader<'_> {
         let deltas = self.list("deltas", deltas);
         let ((task, task_line), (outcome, line)) = (task?, outcome?);
         Some(Proposal { task, outcome, evidence: evidence?, residue: residue?, deltas: deltas?, line, task_line })
+    }
+
+    /// YAML keeps the sign for later, and says so in words that nobody understands.
+    fn begins_with_a_backtick(&self, line: u32) -> bool {
+        let nth = usize::try_from(line.saturating_sub(self.block.line)).unwrap_or_default();
+        let text = self.block.text.lines().nth(nth).unwrap_or_default();
+        let entry = text.trim_start_matches(['-', ' ']);
+        entry.starts_with('`')
+            || entry.split_once(": ").is_some_and(|(_, value)| value.trim_start_matches(['[', ' ']).starts_with('`'))
     }
 
     /// The five fields, each told where it is missing, doubled or not one of them.

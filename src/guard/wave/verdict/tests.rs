@@ -235,7 +235,12 @@ const LESSON: &str = "- The zone table is in another crate.\n";
 
 fn filed(summary: &str, deltas: &str) -> Filed {
     let file = |path: &str, text: &str| Some(Committed { path: path.to_owned(), bytes: text.as_bytes().to_vec() });
-    Filed { summary: file("t/SUMMARY.md", summary), deltas: file("t/deltas.md", deltas), several: Vec::new() }
+    Filed {
+        summary: file("t/SUMMARY.md", summary),
+        deltas: file("t/deltas.md", deltas),
+        link: None,
+        several: Vec::new(),
+    }
 }
 
 fn judged(summary: &str, deltas: &str) -> Vec<String> {
@@ -286,6 +291,16 @@ fn both_files_say_the_same_and_hide_nothing() {
         "SEC: sql injection in login",
         "sec - login",
         "(sec) login",
+        "⚠ Security: tokens are logged",
+        "⚠️ **Security**: tokens are logged",
+        "NOTE: security: tokens are logged",
+        "NOTE security: tokens are logged",
+        "Note - security: tokens are logged",
+        "Security note: tokens are logged",
+        "Security finding: tokens are logged",
+        "SEC risk: tokens are logged",
+        "Lesson, security: tokens are logged",
+        "Important finding: security issue - tokens are logged",
     ] {
         assert_eq!(with("PASS", lesson), ["unescalated_security_note t/SUMMARY.md:7"], "{lesson}");
         assert!(with("HARD-STOP", lesson).is_empty(), "{lesson}");
@@ -298,6 +313,15 @@ fn both_files_say_the_same_and_hide_nothing() {
         "Seconds: they are whole",
         "the section: security has its own",
         "[the security page](docs/security.md) is long",
+        "NOTE security tests are slow",
+        "Note: security headers are set by the proxy",
+        "Lesson: the security team reads src/login.rs first",
+        "Security findings go into the residue, not here",
+        "Security issues: none.",
+        "Notes on security are in docs/security.md",
+        "Finding security holes early is cheap",
+        "Security lessons of last year: read docs/security.md",
+        "⚠ the security suite takes an hour",
     ] {
         assert!(with("PASS", lesson).is_empty(), "{lesson}: a word is no mark");
     }

@@ -39,6 +39,15 @@ fn bases(history: &History, one: usize, two: usize) -> Vec<usize> {
     common.iter().copied().filter(|it| !after(*it)).collect()
 }
 
+/// Whether the target has only merges of its own since the base, up to where this branch is: it has no commit of its own.
+fn is_bare(history: &History, (base, main): (usize, usize), tip: usize) -> bool {
+    let old = behind(history, base);
+    let own = std::iter::successors(Some(main), |one| history[*one].first().copied());
+    let own: Vec<usize> = own.take_while(|one| !old.contains(one)).collect();
+    let at = own.iter().position(|one| *one == tip);
+    at.is_some_and(|at| own[at..].iter().all(|one| history[*one].len() > 1))
+}
+
 #[derive(Debug, Clone)]
 struct Drawn {
     /// Where the branch is.
@@ -70,7 +79,8 @@ fn expected(
     let handed = if drawn.lease == 3 { tip.unwrap_or(other) } else { other };
     // Of what was stopped, or was not handed in, nothing may have come in. About what is released somebody has decided.
     let came_in = |tip: usize| behind(history, main).contains(&tip) && !behind(history, base).contains(&tip);
-    if drawn.lease != 0 && !done && tip.is_some_and(came_in) {
+    let empty = |tip: usize| drawn.lease != 2 && is_bare(history, (base, main), tip);
+    if drawn.lease != 0 && !done && tip.is_some_and(|tip| came_in(tip) && !empty(tip)) {
         rules.insert((BYPASSED, true));
     }
     // Nobody works on it.

@@ -16,6 +16,8 @@ fn fine() -> RowFacts {
         fork: Ok(Some(Fork::At(id('a')))),
         arrived: Ok(None),
         followed: Ok(None),
+        altered: Ok(Vec::new()),
+        squashed: Ok(false),
         ahead: Ok(None),
         stack: Stack::default(),
         filed: Ok(Filed::default()),
@@ -32,7 +34,16 @@ fn found(
     let text = ledger("merging", &id('a'), &[["t", "w", "b", lease, id('a').as_str()]]);
     let ledger = super::super::ledger::read(text.as_bytes()).unwrap();
     let target = Target { name: "main".to_owned(), tip: id('c') };
-    let facts = Facts { base: base.clone(), target, based: based.clone(), rows: vec![row], noted: Vec::new() };
+    let facts = Facts {
+        base: base.clone(),
+        target,
+        based: based.clone(),
+        rows: vec![row],
+        noted: Vec::new(),
+        behind: Ok(None),
+        left: Vec::new(),
+        copies: Ok(Vec::new()),
+    };
     let found: Vec<Finding> =
         verify(Hold::ByStatus, "WAVE.md", &ledger, &facts, now()).into_iter().map(|one| one.finding).collect();
     assert!(found.iter().all(|finding| !finding.next.is_empty() && finding.says.ends_with('.')));
@@ -93,7 +104,16 @@ fn a_row_that_git_was_not_asked_of_is_refused() {
     let text = ledger("live", &id('a'), &[["t", "w", "b", "until 2026-03-01T12:00:00Z", "pending"]]);
     let ledger = super::super::ledger::read(text.as_bytes()).unwrap();
     let target = Target { name: "main".to_owned(), tip: id('c') };
-    let facts = Facts { base: Ok(Some(id('a'))), target, based: Ok(true), rows: Vec::new(), noted: Vec::new() };
+    let facts = Facts {
+        base: Ok(Some(id('a'))),
+        target,
+        based: Ok(true),
+        rows: Vec::new(),
+        noted: Vec::new(),
+        behind: Ok(None),
+        left: Vec::new(),
+        copies: Ok(Vec::new()),
+    };
     let found: Vec<Finding> =
         verify(Hold::ByStatus, "WAVE.md", &ledger, &facts, now()).into_iter().map(|one| one.finding).collect();
     assert_eq!(told(&found), ["unverified_fork_base error WAVE.md:8 Nothing is known of the branch `b`."]);

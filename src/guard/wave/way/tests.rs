@@ -301,3 +301,156 @@ fn a_part_of_what_was_stopped_is_seen_and_what_it_took_in_is_not_its_own() {
         )]
     );
 }
+
+/// Whether each of these is an error that names the merge as none of git's, by the paths in it.
+fn not_as_git(house: &House, row: [&str; 5], merged: &CommitId, paths: &str) {
+    let says = format!("`a` came in with {}, which is not as git merges the two: {paths}.", merged.short());
+    assert_eq!(house.all(&[row]), [format!("bypassed_gate error WAVE.md:8 {says}")]);
+}
+
+#[test]
+fn a_merge_that_brings_more_or_less_than_was_handed_in_is_seen() {
+    let house = House::new();
+    let a = house.yard.work("a", "wave/a", &house.base);
+    let lease = done(&a);
+    let row = ["a", "w1", "wave/a", &lease, house.base.as_str()];
+    // Something is put into the merge.
+    let evil = house.yard.commit(&[&house.base, &a], &[("back", "door"), ("README.md", "more\n")]);
+    house.yard.point("main", &evil);
+    not_as_git(&house, row, &evil, "`README.md`, `back`");
+    // A commit of its own that takes it out, and puts the rest right, is what mends it.
+    let half = house.yard.raw(&[&evil], &[], &["back"]);
+    house.yard.point("main", &half);
+    not_as_git(&house, row, &evil, "`README.md`");
+    house.yard.point("main", &house.yard.commit(&[&half], &[("README.md", "base\n")]));
+    assert_eq!(house.all(&[row]), Vec::<String>::new());
+    // `git merge -s ours` brings nothing.
+    let names = files("a");
+    let ours = house.yard.raw(&[&house.base, &a], &[], &names.each_ref().map(String::as_str));
+    house.yard.point("main", &ours);
+    not_as_git(&house, row, &ours, "`src/a.rs`, `tasks/a/SUMMARY.md`, `tasks/a/deltas.md`");
+    // So does a merge into a branch that others were put together on, and the merge of that.
+    let land = house.yard.commit(&[&house.base, &a], &[("back", "door")]);
+    let main = house.yard.commit(&[&house.base], &[("other", "x")]);
+    let merged = house.yard.commit(&[&main, &land], &[]);
+    house.yard.point("main", &merged);
+    not_as_git(&house, row, &merged, "`back`");
+    let land = house.yard.commit(&[&house.base, &a], &[]);
+    let merged = house.yard.commit(&[&main, &land], &[("second", "door")]);
+    house.yard.point("main", &merged);
+    not_as_git(&house, row, &merged, "`second`");
+}
+
+#[test]
+fn an_honest_merge_is_no_finding_however_it_was_settled() {
+    let house = House::new();
+    let lines = |first: &str| format!("{first}\n{}", "a line that stays as it is\n".repeat(8));
+    let shared = house.yard.commit(&[&house.base], &[("shared", &lines("base")), ("old/name", &lines("a file"))]);
+    house.yard.point("main", &shared);
+    let house = House { base: shared, ..house };
+    let work = house.yard.work("a", "wave/a", &house.base);
+    let a = house.yard.commit(&[&work], &[("shared", &lines("theirs")), ("old/name", &lines("a file of a"))]);
+    house.yard.point("wave/a", &a);
+    let lease = done(&a);
+    let row = ["a", "w1", "wave/a", &lease, house.base.as_str()];
+    // Main has changed the same line, and moved the other file; whoever merges settles the one, and git the other.
+    let ours = [("shared", 0o100_644, lines("ours")), ("new/name", 0o100_644, lines("a file"))];
+    let ours: Vec<(&str, u32, &str)> = ours.iter().map(|(path, mode, text)| (*path, *mode, text.as_str())).collect();
+    let main = house.yard.raw(&[&house.base], &ours, &["old/name"]);
+    let settled = [("shared", 0o100_644, lines("both")), ("new/name", 0o100_644, lines("a file of a"))];
+    let settled: Vec<(&str, u32, &str)> =
+        settled.iter().map(|(path, mode, text)| (*path, *mode, text.as_str())).collect();
+    let merged = house.yard.raw(&[&main, &a], &settled, &["old/name"]);
+    house.yard.point("main", &merged);
+    assert_eq!(house.all(&[row]), Vec::<String>::new());
+    // The ledger is its keeper's, who may write it with the merge.
+    let kept = house.yard.commit(&[&house.base, &a], &[("WAVE.md", "as it is now\n")]);
+    house.yard.point("main", &kept);
+    assert_eq!(house.all(&[row]), Vec::<String>::new());
+    // A fast-forward has nothing to be held against.
+    house.yard.point("main", &a);
+    assert_eq!(house.all(&[row]), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_that_went_along_with_its_folder_is_where_git_puts_it() {
+    let house = House::new();
+    let base = house.yard.commit(&[&house.base], &[("old/one", "one\n"), ("old/two", "two\n")]);
+    let house = House { base, ..house };
+    let work = house.yard.work("a", "wave/a", &house.base);
+    let a = house.yard.commit(&[&work], &[("old/three", "three\n")]);
+    house.yard.point("wave/a", &a);
+    let main = house.yard.raw(
+        &[&house.base],
+        &[("new/one", 0o100_644, "one\n"), ("new/two", 0o100_644, "two\n")],
+        &["old/one", "old/two"],
+    );
+    let at = |path: &str| {
+        let files = [("new/one", 0o100_644, "one\n"), ("new/two", 0o100_644, "two\n"), (path, 0o100_644, "three\n")];
+        let merged = house.yard.raw(&[&main, &a], &files, &["old/one", "old/two", "old/three"]);
+        house.yard.point("main", &merged);
+        let lease = done(&a);
+        house.all(&[["a", "w1", "wave/a", &lease, house.base.as_str()]]).len()
+    };
+    assert_eq!((at("new/three"), at("new/four")), (0, 1));
+}
+
+#[test]
+fn a_branch_without_a_commit_of_its_own_is_no_bypass() {
+    let house = House::new();
+    // The ledger is committed first, and a branch is made where main is then.
+    let kept = house.yard.commit(&[&house.base], &[("WAVE.md", "x")]);
+    house.yard.point("main", &kept);
+    house.yard.point("wave/a", &kept);
+    let row = ["a", "w1", "wave/a", HELD, house.base.as_str()];
+    assert_eq!(house.all(&[row]), Vec::<String>::new());
+    let echoed = house.look(&[["a", "w1", "wave/a", HELD, kept.as_str()]]);
+    let [finding] = &echoed.findings()[..] else { panic!("{:?}", told(&echoed.findings())) };
+    assert_eq!(finding.rule, "unverified_fork_base");
+    assert!(finding.next.contains(&format!("git worktree add -b wave/a PATH {}", house.base)), "{}", finding.next);
+    // Where somebody has worked there, nobody can tell whose it is: a fast-forward looks the same.
+    let work = house.yard.commit(&[&kept], &[("src/a.rs", "x")]);
+    house.yard.point("main", &work);
+    house.yard.point("wave/a", &work);
+    let [finding] = &house.look(&[row]).findings()[..] else { panic!("{:?}", house.all(&[row])) };
+    assert!(finding.blocks() && finding.next.contains("git reset --hard"), "{}", finding.next);
+}
+
+#[test]
+fn a_squash_is_told_as_one_and_so_is_a_target_that_is_behind() {
+    let house = House::new();
+    let a = house.yard.work("a", "wave/a", &house.base);
+    let lease = done(&a);
+    let row = ["a", "w1", "wave/a", &lease, house.base.as_str()];
+    let texts: Vec<(String, Vec<u8>)> = files("a")
+        .into_iter()
+        .map(|path| (path.clone(), super::super::git::Git::file(&house.yard.reader(), &a, &path).unwrap().unwrap()))
+        .collect();
+    let texts: Vec<(&str, &str)> =
+        texts.iter().map(|(path, bytes)| (path.as_str(), std::str::from_utf8(bytes).unwrap())).collect();
+    let squashed = house.yard.commit(&[&house.base], &texts);
+    house.yard.point("main", &squashed);
+    let looked = house.look(&[row]);
+    assert_eq!(
+        told(&looked.findings()),
+        [
+            "gate_record_mismatch warning WAVE.md:8 All that `wave/a` changes is in `main` already, and its commits are not: a squash leaves no trace."
+        ]
+    );
+    assert_eq!(looked.turns, [Turn::Next]);
+    house.merge(&a);
+    assert_eq!(house.all(&[row]), Vec::<String>::new(), "which is what was advised");
+    // Origin has merged it, and nobody has fetched that into main.
+    let there = house.main();
+    house.yard.reference("refs/remotes/origin/main", &there);
+    assert_eq!(house.all(&[row]), Vec::<String>::new());
+    house.yard.point("main", &house.base);
+    let looked = house.look(&[row]);
+    assert_eq!(
+        told(&looked.findings()),
+        [format!(
+            "gate_record_mismatch warning WAVE.md:2 `main` is at {} at `origin`, with commits that are not here: what is merged there does not show.",
+            there.short()
+        )]
+    );
+}
