@@ -474,7 +474,11 @@ fn check_says_where_what_and_what_to_do() {
     let cited = papers::SCOPE
         .replace("10 ms.", "10 ms (verify: make test).")
         .replace("zero errors.", "zero errors (verify: make test).");
-    let ready = run(change(&[("scaffolding/scope.md", &cited)]).path(), &["check", "expand"]).out;
+    let ready = run(
+        change(&[("scaffolding/scope.md", &cited), ("scaffolding/log.md", papers::LOG)]).path(),
+        &["check", "expand"],
+    )
+    .out;
     assert_eq!(ready, "EXPAND PASS\n  goal-ready: yes, each of 2 criteria cites what verifies it\n");
     let design = run(dir.path(), &["check", "design", "--json"]);
     assert_eq!(design.json()["gates"][0]["findings"][0]["path"], Value::Null);
