@@ -29,7 +29,9 @@ impl Ended {
 
     fn rules(&self) -> Vec<String> {
         let found = self.json()["findings"].as_array().unwrap().clone();
-        found.iter().map(|one| one["rule"].as_str().unwrap().to_owned()).collect()
+        let rules = found.iter().map(|one| one["rule"].as_str().unwrap().to_owned());
+        // Where a wall is missing that is told besides.
+        rules.filter(|rule| rule != "AGT-06").collect()
     }
 }
 
@@ -121,6 +123,7 @@ fn what_the_main_agent_did_becomes_one_commit_on_no_branch() {
     assert_eq!(on.git(&["status", "--short"]), "", "and what is here is as it was");
     // For people, with a way on that works.
     let ended = on.asks("main", &[]);
+    assert!(ended.out.contains("\n  \"summary\": \"It can be lit.\"\n"), "{}", ended.out);
     let line = ended.out.lines().find(|line| line.contains("git merge --ff-only")).unwrap();
     let way = line.split('`').nth(1).unwrap().split_whitespace().last().unwrap();
     on.git(&["merge", "--ff-only", way]);

@@ -3,6 +3,7 @@
 mod scripted;
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -223,8 +224,9 @@ impl Came {
         let mut text = format!("{} {} {}\n", "PASS OF".bold(), report.role, check::coloured(verdict));
         text.push_str(&check::lines(&findings));
         if let Some(answer) = &answer {
-            text.push_str(&out::plain(&serde_json::to_string_pretty(answer)?));
-            text.push('\n');
+            for line in serde_json::to_string_pretty(answer)?.lines() {
+                let _ = writeln!(text, "{}", out::plain(line));
+            }
         }
         if let Some(commit) = commit {
             text.push_str(&format!(

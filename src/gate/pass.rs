@@ -19,6 +19,9 @@ pub const OWN: &str = "AGT-04";
 /// Something that a scout says is not where it says, or is no finding.
 pub const SCOUTED: &str = "AGT-05";
 
+/// It ran without all walls.
+pub const UNCONFINED: &str = "AGT-06";
+
 /// So many paths are named in a sentence.
 const MOST_NAMED: usize = 5;
 
@@ -63,6 +66,12 @@ pub fn judge(report: &Report) -> Vec<Finding> {
             named(&report.nested)
         );
         findings.push(Finding::warning(OWN, says, "Remove their `.git` folders, if the files are to stay."));
+    }
+    let open = report.confinement.told();
+    if !open.is_empty() {
+        let says = format!("The {} ran without all walls: agents here {}.", report.role, open.join("; they "));
+        let next = "Run it where there are namespaces and Landlock; `confine.required` refuses to run without.";
+        findings.push(Finding::warning(UNCONFINED, says, next));
     }
     findings
 }
