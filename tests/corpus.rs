@@ -106,8 +106,13 @@ fn judge(root: &Path, gate: &str, folder: &Path) -> Result<(), Failed> {
     let report: Value = serde_json::from_str(&said)
         .map_err(|error| format!("{error}: {said}\n{}", String::from_utf8_lossy(&output.stderr)))?;
     let findings = report["gates"][0]["findings"].as_array().ok_or("no findings")?;
+    // Whether the goal is auto-ready is told beside the gate, of nearly every scope here: a case that is about it names it.
+    let beside = |finding: &&Value| {
+        finding["rule"] == "goal_not_auto_ready" && !wanted.iter().any(|one| one.starts_with("goal_not_auto_ready"))
+    };
     let found: Vec<(String, String)> = findings
         .iter()
+        .filter(|finding| !beside(finding))
         .map(|finding| (line(finding), finding["says"].as_str().unwrap_or_default().to_owned()))
         .collect();
     let failed = found.iter().any(|(line, _)| line.contains(" error"));

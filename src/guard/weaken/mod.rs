@@ -28,6 +28,7 @@ mod place;
 mod python;
 mod reach;
 mod rust;
+mod said;
 mod script;
 mod tree;
 mod truth;
@@ -140,6 +141,11 @@ fn weaker_beside(changed: &[Changed<'_>], beside: &[Vec<u8>]) -> Vec<Report> {
             let (decided, found) = weaker.into_iter().partition(|one| one.what == What::ExpectationChanged);
             (report.found, report.decided, report.changed) = (found, decided, changed);
             report.unread = too_many.then(|| "One of its tests has more checks than can be compared.".to_owned());
+        }
+    }
+    for (index, one) in said::unsaid(&files) {
+        if let Some(report) = reports.get_mut(index) {
+            said::added(&mut report.decided, std::iter::once(one));
         }
     }
     for file in &files {

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use super::compare::{gained, say};
 use super::model::{Suite, Unit, bag, shown};
+use super::said::{holds, said};
 use super::tree::{Token, Tree, digest, hash};
 use super::truth::{self, bare};
 use super::walk::Walk;
@@ -24,6 +25,8 @@ pub(super) struct Row {
     /// Names of functions that it calls.
     calls: Vec<u64>,
     bag: Vec<u64>,
+    /// What is written out in it, in its order.
+    said: Vec<u64>,
     shown: String,
 }
 
@@ -35,6 +38,7 @@ pub(super) struct Constant {
     name: String,
     calls: Vec<u64>,
     bag: Vec<u64>,
+    said: Vec<u64>,
     shown: String,
     rows: Vec<Row>,
 }
@@ -48,6 +52,7 @@ pub(super) fn rows(tree: &Tree<'_>, list: usize) -> Vec<Row> {
             text: digest(bare(&tokens)),
             calls: called(&tokens),
             bag: bag(&tokens),
+            said: said(&tokens),
             shown: shown(&tokens),
         }
     };
@@ -94,6 +99,7 @@ impl<'t> Walk<'t> {
             name: self.tree.words(name).to_owned(),
             calls: called(&tokens),
             bag: bag(&tokens),
+            said: said(&tokens),
             shown: shown(&tokens),
             rows: list(self.tree, value).map(|list| rows(self.tree, list)).unwrap_or_default(),
         };
@@ -178,7 +184,9 @@ fn other_row<'r>(old: &[Row], new: &'r [Row]) -> Option<&'r Row> {
     let (before, after): (HashSet<u64>, HashSet<u64>) =
         (old.iter().map(|row| row.text).collect(), new.iter().map(|row| row.text).collect());
     let fresh: Vec<&Row> = new.iter().filter(|row| !before.contains(&row.text)).collect();
-    let kept = |row: &&Row| fresh.iter().any(|other| row.bag.iter().all(|word| other.bag.contains(word)));
+    let kept = |row: &&Row| {
+        fresh.iter().any(|other| holds(&other.said, &row.said) && row.bag.iter().all(|word| other.bag.contains(word)))
+    };
     let gone = old.iter().any(|row| !after.contains(&row.text) && !kept(&row));
     fresh.first().copied().filter(|_| gone)
 }
@@ -196,7 +204,10 @@ pub(super) fn constants(path: &str, old: &Suite, new: &Suite) -> Vec<Weaker> {
     let mut looked: Option<HashSet<u64>> = None;
     let mut found = Vec::new();
     for (name, after) in &new.constants {
-        let Some(before) = old.constants.get(name).filter(|before| before.bag != after.bag && used.contains(name))
+        let Some(before) = old
+            .constants
+            .get(name)
+            .filter(|before| (before.bag != after.bag || before.said != after.said) && used.contains(name))
         else {
             continue;
         };
@@ -244,7 +255,8 @@ pub(super) fn renamed_value(old: &Unit, new: &Unit) -> Option<Weaker> {
         (Some(before), Some(after)) => {
             let once = !before.again && !after.again && before.literal && after.literal;
             let told = !before.names.is_empty() && !after.names.is_empty();
-            once && told && before.names.iter().collect::<HashSet<_>>() != after.names.iter().collect()
+            let same = before.names.iter().collect::<HashSet<_>>() == after.names.iter().collect();
+            once && told && (!same || before.said != after.said)
         }
         _ => false,
     };

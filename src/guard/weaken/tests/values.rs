@@ -116,3 +116,71 @@ fn another_value_is_nothing_weaker_and_is_told_apart() {
     // A file that is new, or gone, expects nothing otherwise.
     assert!(weaker(python::PATH, None, Some(python.as_bytes())).decided.is_empty());
 }
+
+/// What is said in other words than before is somebody's decision, whatever the words mean.
+#[test]
+fn what_a_test_says_is_said_again_or_told() {
+    let python = "WANT = 3\n\ndef test_one():\n    assert f(1) == 3\n    assert names() == ['a', 'b']\n    want = 5\n    assert f(2) == want\n    assert f(4) == WANT\n\n@pytest.mark.parametrize('a, b', [(1, 2), (3, 4)])\ndef test_two(a, b):\n    assert f(a) == b\n    with pytest.raises(KeyError, match='bad'):\n        g()\n";
+    for (from, to) in [
+        ("f(1) == 3", "f(1) == -3"),
+        ("f(1) == 3", "f(1) == 3 + 1"),
+        ("f(1) == 3", "not f(1)"),
+        ("assert f(1) == 3", "r = f(1)\n    assert r == 4"),
+        ("assert f(1) == 3", "expected = 4\n    assert f(1) == expected"),
+        ("f(1) == 3", "f(1) - 1 == 3"),
+        ("['a', 'b']", "['b', 'a']"),
+        ("['a', 'b']", "['a', 'b', 'c']"),
+        ("names() == ['a', 'b']", "not names()"),
+        ("WANT = 3", "WANT = -3"),
+        ("== WANT", "== 4"),
+        ("== WANT", "== WANT + 1"),
+        ("want = 5", "want = -5"),
+        ("(3, 4)]", "(4, 3)]"),
+        ("(3, 4)]", "(3, -4)]"),
+        ("f(a) == b", "f(a) == b + 5"),
+        ("match='bad'", "match='good'"),
+    ] {
+        let (decided, _) = both(python::PATH, python, &python.replace(from, to));
+        assert!(!decided.is_empty(), "{from} -> {to}");
+    }
+    for (from, to) in [
+        ("f(1) == 3", "f( 1 ) == (3)"),
+        ("f(1) == 3", "f(0x1) == 3"),
+        ("f(1)", "lamp.f(1)"),
+        ("    assert f(1) == 3\n", "    assert f(1) == 3\n    assert f(9) == 9\n"),
+        (
+            "    assert f(1) == 3\n    assert names() == ['a', 'b']\n",
+            "    assert names() == ['a', 'b']\n    assert f(1) == 3\n",
+        ),
+        ("(3, 4)]", "(3, 4, 5)]"),
+        ("def test_one():", "def test_other():\n    assert f(7) == 8\n\ndef test_one():"),
+    ] {
+        let (decided, _) = both(python::PATH, python, &python.replace(from, to));
+        assert!(decided.is_empty(), "{from} -> {to}: {decided:?}");
+    }
+    let told = |path: &str, old: &str, from: &str, to: &str| {
+        assert!(!both(path, old, &old.replace(from, to)).0.is_empty(), "{from} -> {to}");
+    };
+    let rust = rust::file("assert_eq!(f(1), 2);\nlet want = 7;\nassert_eq!(g(), want);");
+    for (from, to) in [("f(1), 2", "f(1), -2"), ("f(1), 2", "f(1), 2 + 3"), ("want = 7", "want = -7")] {
+        told(rust::PATH, &rust, from, to);
+    }
+    let script = script::file("expect(f(1)).toBe(2);");
+    for to in ["toBe(-2)", "toBeFalsy()"] {
+        told(script::PATH, &script, "toBe(2)", to);
+    }
+    let go = go::file(
+        "tests := []struct{ in, want int }{{1, 2}, {3, 4}}\nfor _, tt := range tests {\n\tif got := F(tt.in); got != tt.want {\n\t\tt.Error(got)\n\t}\n}",
+    );
+    for (from, to) in
+        [("{3, 4}", "{3, -4}"), ("{3, 4}", "{4, 3}"), ("{3, 4}", "{3, 4 + 5}"), ("got != tt.want", "got != tt.want+5")]
+    {
+        told(go::PATH, &go, from, to);
+    }
+    // A test that moved to another file says it there.
+    let moved = weaker_all(&[
+        (python::PATH, Some(python.as_bytes()), Some(b"def test_new():\n    assert True is not h()\n")),
+        ("tests/test_more.py", None, Some(python.as_bytes())),
+    ]);
+    assert!(moved.iter().all(|report| report.decided.is_empty()), "{moved:?}");
+}
