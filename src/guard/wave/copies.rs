@@ -1,8 +1,9 @@
 //! Stopped work under other commits: amended, picked or squashed, it has another id and the same files.
 //!
-//! What is held against each other is content, by path: the files that the stopped work had of its own. All of them again are
-//! that work. Some of them may be what was sound of it, so that is told and stops nobody. Files that were written anew in
-//! between are not seen, whatever they do.
+//! What is held against each other is content: the files that the stopped work had of its own, by path, and where they have
+//! another name. All of them again are that work. Some of them may be what was sound of it, so that is told and stops nobody; so is
+//! a single file under another name, which may be nobody's. Files that were written anew in between are not seen, whatever
+//! they do.
 
 #[cfg(test)]
 mod tests;
@@ -21,11 +22,16 @@ use crate::finding::Finding;
 use crate::ids::{BlobId, CommitId};
 use crate::repo::{Delta, RepoPath};
 
+/// Files of the stopped work, and where each is again.
+type Places = BTreeMap<RepoPath, RepoPath>;
+
 /// What stands at each path; none: it was deleted.
 type Content = BTreeMap<RepoPath, Option<BlobId>>;
 
 /// An empty file is the same in all work.
 const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+/// A file of fewer bytes is known by its path only.
+const TELLING: usize = 64;
 /// Stopped work that took in more from elsewhere is held by that much.
 const MOST_TAKEN_IN: usize = 200;
 
@@ -140,8 +146,8 @@ impl Look {
                 has.retain(|path, blob| tip.get(path) != Some(blob));
             }
             let with = arrival.map(|arrival| arrival.commit.clone());
-            let same: Vec<&RepoPath> = self.same(&has).collect();
-            self.add(Some(nth), with, &same.into_iter().cloned().collect());
+            let same = self.same(piles, &has)?;
+            self.add(Some(nth), with, &same);
         }
         Ok(())
     }
@@ -153,24 +159,49 @@ impl Look {
         }
         let brought: BTreeSet<&String> =
             self.rows.iter().filter(|one| one.with.is_some()).flat_map(|one| &one.paths).collect();
-        let same: BTreeSet<RepoPath> =
-            self.same(tip).filter(|path| !brought.contains(&path.to_string())).cloned().collect();
-        let Some(first) = same.first() else { return Ok(()) };
-        let with = piles.way.put(first, self.own.get(first).and_then(Option::as_ref))?;
+        let mut same = self.same(piles, tip)?;
+        same.retain(|path, at| !brought.contains(&named(path, at)));
+        let Some((path, at)) = same.first_key_value() else { return Ok(()) };
+        let with = piles.way.put(at, self.own.get(path).and_then(Option::as_ref))?;
         self.add(None, with, &same);
         Ok(())
     }
 
-    fn same<'c>(&'c self, has: &'c Content) -> impl Iterator<Item = &'c RepoPath> {
-        self.own.iter().filter(|(path, blob)| has.get(*path) == Some(*blob)).map(|(path, _)| path)
+    /// Which of its files are there again, and where.
+    fn same(&self, piles: &Piles<'_>, has: &Content) -> Known<Places> {
+        let by_blob: BTreeMap<&BlobId, &RepoPath> =
+            has.iter().rev().filter_map(|(path, blob)| Some((blob.as_ref()?, path))).collect();
+        let mut same = Places::new();
+        for (path, blob) in &self.own {
+            if has.get(path) == Some(blob) {
+                same.insert(path.clone(), path.clone());
+            } else if let Some(at) = blob.as_ref().and_then(|blob| by_blob.get(blob))
+                && self.is_telling(piles, path)?
+            {
+                same.insert(path.clone(), (*at).clone());
+            }
+        }
+        Ok(same)
+    }
+
+    /// Whether a file is long enough to be known under another name: a few short ones are the same everywhere.
+    fn is_telling(&self, piles: &Piles<'_>, path: &RepoPath) -> Known<bool> {
+        let Some(path) = path.as_str() else { return Ok(false) };
+        Ok(told(piles.git.file(&self.stopped, path))?.is_some_and(|bytes| bytes.len() >= TELLING))
     }
 
     /// That some files are gone in both says nothing by itself.
-    fn add(&mut self, row: Option<usize>, with: Option<CommitId>, same: &BTreeSet<RepoPath>) {
-        let whole = same.len() == self.own.len();
-        let there = same.iter().filter(|path| self.own.get(*path).is_some_and(Option::is_some)).count();
+    fn add(&mut self, row: Option<usize>, with: Option<CommitId>, same: &Places) {
+        let there = same.keys().filter(|path| self.own.get(*path).is_some_and(Option::is_some)).count();
+        // What was deleted for another name need not be gone in both.
+        let put = self.own.values().filter(|blob| blob.is_some()).count();
+        let moved = same.iter().filter(|(path, at)| path != at).count();
+        let whole = match moved {
+            0 => same.len() == self.own.len(),
+            _ => there == put && there > 1,
+        };
         if there > 0 || whole {
-            let paths = same.iter().map(ToString::to_string).collect();
+            let paths = same.iter().map(|(path, at)| named(path, at)).collect();
             self.rows.push(Copied { of: self.of.clone(), stopped: self.stopped.clone(), row, with, paths, whole });
         }
     }
@@ -200,6 +231,11 @@ fn taken_in(piles: &Piles<'_>, work: &Work, foreign: impl Fn(&CommitId) -> bool)
 
 fn content(deltas: Vec<Delta>) -> Content {
     deltas.into_iter().map(|delta| (delta.path, delta.new.map(|(_, blob)| blob))).collect()
+}
+
+/// A file, and its other name.
+fn named(path: &RepoPath, at: &RepoPath) -> String {
+    if path == at { path.to_string() } else { format!("{path}, now {at}") }
 }
 
 /// Verdicts and the ledger are no work, and what is empty is nobody's.

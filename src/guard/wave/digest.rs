@@ -174,7 +174,11 @@ impl Line {
     fn text(&self) -> String {
         let by = self.worker.as_ref().map(|worker| format!(" by {}", shown(worker))).unwrap_or_default();
         let tip = self.tip.as_ref().map(|tip| format!(" at {}", tip.short())).unwrap_or_default();
-        let outcome = self.outcome.map(|outcome| format!(", {}", outcome.as_str())).unwrap_or_default();
+        let outcome = match (self.outcome, &self.turn) {
+            (Some(said), Turn::Stopped { outcome }) if said != *outcome => format!(", handed in as {}", said.as_str()),
+            (Some(said), _) => format!(", {}", said.as_str()),
+            (None, _) => String::new(),
+        };
         let fork = self.forked_from.as_ref().map(|fork| format!(", forked from {}", fork.short())).unwrap_or_default();
         let past = self.past();
         format!("{}{by}: {}{tip}{fork}{outcome}; it {past}.", shown(&self.task), shown(&self.branch))

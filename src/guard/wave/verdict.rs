@@ -334,7 +334,7 @@ fn is_mark(bare: &str) -> bool {
         let kinds = KINDS.iter().filter_map(|kind| rest.strip_prefix(kind));
         kinds.map(|rest| rest.strip_prefix('s').unwrap_or(rest)).any(|rest| in_front(rest) && !is_nothing(rest))
     };
-    let marks = |behind: &str| in_front(behind) || kind_of(behind);
+    let marks = |behind: &str| in_front(behind) && !is_nothing(behind) || kind_of(behind);
     ["security", "sec"].iter().filter_map(|word| bare.strip_prefix(word)).any(marks)
 }
 

@@ -431,20 +431,22 @@ impl Check<'_> {
     /// What to do about what came in.
     fn undo(&self, row: &Row, arrival: &Arrival) -> String {
         let mut next = UNDO.to_owned();
+        if arrival.is_forward() {
+            let base = self.ledger.base.as_str();
+            next = format!(
+                "A branch without work of its own, made where {} was by then, goes back to the base: `git reset --hard {base}` in its \
+                 worktree, or `git branch -f {} {base}`. If it is the branch's work: {UNDO}",
+                shown(&self.facts.target.name),
+                row.branch
+            );
+        }
         if self.facts.target.name == AS_IF {
             let held = row.lease.state(self.now) == State::Held;
             let first = if held { "hand it in first (`phasegate wave done TASK`)" } else { "a person decides first" };
-            next = format!("Where it is not merged yet, {first}. Where it is: {UNDO}");
+            next = format!("Where it is not merged yet, {first}. Where it is: {next}");
         }
         if row.lease.state(self.now) == State::Held {
             next.push_str(" Or stop the row (`phasegate wave stop TASK ESCALATE`): then the others go on.");
-        }
-        if arrival.is_forward() {
-            let base = self.ledger.base.as_str();
-            next.push_str(&format!(
-                " A branch without work of its own goes back to the base: `git reset --hard {base}` in its worktree, or `git branch -f {} {base}`.",
-                row.branch
-            ));
         }
         next
     }

@@ -18,6 +18,12 @@ struct House {
 
 const CODE: [(&str, &str); 2] = [("src/dates.rs", "log(token)\n"), ("src/util.rs", "fn util() {}\n")];
 
+/// Long enough to be known under another name.
+const LONG: [&str; 2] = [
+    "pub fn of(token: &str) -> Day {\n    log(token);\n    parse(token).unwrap_or_default()\n}\n",
+    "pub fn days(from: Day, to: Day) -> usize {\n    from.until(to).filter(Day::is_work).count()\n}\n",
+];
+
 impl House {
     fn new() -> Self {
         let yard = Yard::new();
@@ -84,6 +90,48 @@ fn an_amended_verdict_makes_no_other_work_of_it() {
     let gone = ["src/dates.rs", "src/util.rs", "src/more.rs", "dates/SUMMARY.md", "dates/deltas.md"];
     house.yard.point("main", &house.yard.raw(&[&merged], &[], &gone));
     assert!(told(&house.anew(&again).findings()).iter().all(|one| !one.contains("under other commits")));
+}
+
+#[test]
+fn another_name_makes_no_other_work_of_it() {
+    let house = House::new();
+    let long = [("src/dates.rs", LONG[0]), ("src/util.rs", LONG[1])];
+    let stopped = house.work("wave/dates", &house.base, &long, "PASS", LEAK);
+    let house = House { stopped, ..house };
+    let moved = [("src/days.rs", LONG[0]), ("lib/util.rs", LONG[1])];
+    let again = house.work("wave/dates-2", &house.base, &moved, "PASS", "[]");
+    let says = format!(
+        "`wave/dates-2` contains the work of the stopped row `dates` under other commits (`src/dates.rs, now src/days.rs`, `src/util.rs, now lib/util.rs` as at {}).",
+        house.stopped.short()
+    );
+    assert_eq!(told(&house.anew(&again).findings()), [format!("bypassed_gate error WAVE.md:9 {says}")]);
+    // The same picked into the target, one file with its name and one with another.
+    let rows = [["dates", "w1", "wave/dates", "stopped HARD-STOP", "pending"]];
+    let picked = house.yard.commit(&[&house.main()], &[long[0], moved[1]]);
+    house.yard.point("main", &picked);
+    let says = format!(
+        "bypassed_gate error WAVE.md:9 Work of `dates` that was stopped ({}) is in `main` since {} under other commits: `src/dates.rs`, `src/util.rs, now lib/util.rs`.",
+        house.stopped.short(),
+        picked.short()
+    );
+    assert_eq!(told(&house.look(&rows).findings()), [says]);
+}
+
+#[test]
+fn one_file_under_another_name_may_be_nobodys() {
+    let house = House::new();
+    let stopped = house.work("wave/dates", &house.base, &[("src/dates.rs", LONG[0])], "PASS", LEAK);
+    let house = House { stopped, ..house };
+    let again = house.work("wave/dates-2", &house.base, &[("src/days.rs", LONG[0])], "PASS", "[]");
+    let looked = house.anew(&again);
+    assert_eq!(
+        told(&looked.findings()),
+        [format!(
+            "bypassed_gate warning WAVE.md:9 `wave/dates-2` has files as the stopped work of `dates` had them at {}: `src/dates.rs, now src/days.rs`.",
+            house.stopped.short()
+        )]
+    );
+    assert_eq!(looked.turns, [Turn::Next]);
 }
 
 #[test]
@@ -154,6 +202,7 @@ fn what_stopped_work_took_in_is_not_its_own() {
 #[test]
 fn the_digest_has_the_verdict_that_was_stopped_for() {
     let house = House::new();
+    let leaking = house.stopped.clone();
     // The branch says otherwise since.
     house.work("wave/dates", &house.base, &[("src/dates.rs", "fine\n")], "PASS", "[]");
     let looked = house.look(&[["dates", "w1", "wave/dates", "stopped HARD-STOP", "pending"]]);
@@ -164,6 +213,14 @@ fn the_digest_has_the_verdict_that_was_stopped_for() {
     );
     let text = digest.text();
     assert!(text.contains(", HARD-STOP; it is stopped (HARD-STOP)") && !text.contains("PASS"), "{text}");
+    // A verdict that a person did not follow is told as what was handed in.
+    house.yard.drop_branch("wave/dates");
+    let fine = house.work("wave/dates", &house.base, &[("src/dates.rs", "fine\n")], "PASS", "[]");
+    let by_hand = House { stopped: fine, ..house };
+    let looked = by_hand.look(&[["dates", "w1", "wave/dates", "stopped HARD-STOP", "pending"]]);
+    let text = Digest::of(&looked).text();
+    assert!(text.contains(", handed in as PASS; it is stopped (HARD-STOP)"), "{text}");
+    let house = House { stopped: leaking, ..by_hand };
     // So it has once another holds the task.
     let held = Digest::of(&house.look(&[["dates", "w2", "wave/dates-2", HELD, "pending"]]));
     let told = format!(

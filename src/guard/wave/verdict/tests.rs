@@ -318,6 +318,8 @@ fn both_files_say_the_same_and_hide_nothing() {
         "Lesson: the security team reads src/login.rs first",
         "Security findings go into the residue, not here",
         "Security issues: none.",
+        "Security: nothing found.",
+        "security - none",
         "Notes on security are in docs/security.md",
         "Finding security holes early is cheap",
         "Security lessons of last year: read docs/security.md",
