@@ -317,6 +317,14 @@ fn from_code(old: &Unit, new: &Unit, before: &Check, after: &Check) -> bool {
     if after.same && !after.negative && !before.same {
         return true;
     }
+    // What is called on it both times (`expected.strip()`) makes nothing else of it.
+    let is_given = |name: &u64| new.given.get(name).is_some_and(|given| given.literal && !given.again);
+    if !after.expects_roots.is_empty()
+        && after.expects_roots.iter().all(is_given)
+        && after.expects_calls == before.expects_calls
+    {
+        return false;
+    }
     // Words of what is written out are no names.
     let is_written = |name: &u64| new.given.get(name).is_some_and(|given| given.literal);
     if !after.expects_names.is_empty() && after.expects_names.iter().all(is_written) && !after.same {

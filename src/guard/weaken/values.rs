@@ -170,8 +170,13 @@ fn asking<'r>(old: &[Row], new: &'r [Row], looked: &HashSet<u64>) -> Option<&'r 
     let known: HashSet<u64> = new.iter().map(|row| row.text).collect();
     let had: HashSet<u64> = old.iter().flat_map(|row| &row.calls).copied().collect();
     let gone = old.iter().any(|row| !known.contains(&row.text));
+    // The same is written out, and what is called of it has another name.
+    let renamed = |row: &Row| {
+        let before = old.iter().filter(|row| !known.contains(&row.text));
+        before.into_iter().any(|before| before.said == row.said && before.calls.len() == row.calls.len())
+    };
     let asks = |row: &&Row| row.calls.iter().any(|name| looked.contains(name) && !had.contains(name));
-    new.iter().find(asks).filter(|_| gone)
+    new.iter().find(|row| asks(row) && !renamed(row)).filter(|_| gone)
 }
 
 /// Rows that have other values: such as are gone, and stand in no other with more in it.
@@ -222,6 +227,7 @@ pub(super) fn constants(path: &str, old: &Suite, new: &Suite) -> Vec<Weaker> {
             next: next.to_owned(),
         };
         if after.calls.iter().any(asks)
+            && (before.literal || is_expected(name, old))
             && (after.rows.is_empty() || asking(&before.rows, &after.rows, looked).is_some())
         {
             let says = format!("`{} = {}` is what the code gives; it was written out before.", after.name, after.shown);
@@ -245,8 +251,13 @@ fn other_value(name: &u64, before: &Constant, after: &Constant, old: &Suite) -> 
         let table = super::names_cases(&after.name) || before.rows.iter().any(|row| row.bag.len() > 1);
         return table && other_row(&before.rows, &after.rows).is_some();
     }
-    let checks = old.units.iter().filter(|unit| unit.test).flat_map(|unit| &unit.checks);
-    checks.into_iter().any(|check| check.expects_names.contains(name))
+    is_expected(name, old)
+}
+
+/// Whether a test expects something by this name.
+fn is_expected(name: &u64, suite: &Suite) -> bool {
+    let mut checks = suite.units.iter().filter(|unit| unit.test).flat_map(|unit| &unit.checks);
+    checks.any(|check| check.expects_names.contains(name))
 }
 
 /// What is expected by a name of the test and is another value now.

@@ -78,3 +78,29 @@ fn a_line_that_stood_there_twice_is_not_gone() {
     let once = "lamp = Lamp()\nassert lamp.level(6) == '6'\nlamp.dim()\nassert glow(1) == 2";
     told(python::PATH, python::file, &[(AssertionRemoved, twice, once)]);
 }
+
+#[test]
+fn what_is_written_out_under_the_same_name_is_no_value_of_the_code() {
+    // Both sides are stripped, and something else of the test changed.
+    let stripped = "def test_a():\n    want = 'b'\n    warm(1)\n    assert tidy('a').strip() == want.strip()\n";
+    let one = stripped.replace("warm(1)", "warm(2)");
+    assert_eq!(kinds("test_a.py", stripped, &one), []);
+    for code in ["want = tidy('a')", "want = tidy('a').strip()"] {
+        assert_eq!(kinds("test_a.py", stripped, &one.replace("want = 'b'", code)), [ExpectationFromCode], "{code}");
+    }
+    assert_eq!(
+        kinds("test_a.py", stripped, &one.replace("== want.strip()", "== tidy(want).strip()")),
+        [ExpectationFromCode]
+    );
+    // A row whose function has another name.
+    let rows = "def test_a():\n    for a, list in [('a,a', old_list('a', 2)), ('b', old_list('b', 4))]:\n        assert list.parse(a) == split(a)\n    with raises(ValueError):\n        old_list('a', 0)\n        assert List('a', 0).parse('a') == 1\n";
+    let renamed = rows.replace("old_list", "List");
+    assert_eq!(kinds("test_a.py", rows, &renamed), []);
+    let asked = rows.replace("('a,a', old_list", "(List('a', 2).parse('a'), old_list");
+    assert_eq!(kinds("test_a.py", rows, &asked), [ExpectationFromCode]);
+    // What is built for the tests, and is expected nowhere, was not written out before either.
+    let form = "class F(Form):\n    a = Field([('a', 'b')])\n\ndef test_a():\n    assert F().a.html == 'c'\n    assert Choice('a', 'b').html == 'd'\n";
+    assert_eq!(kinds("test_a.py", form, &form.replace("[('a', 'b')]", "[Choice('a', 'b')]")), []);
+    let want = "WANT = str(4)\n\ndef test_a():\n    assert double(2) == WANT\n";
+    assert_eq!(kinds("test_a.py", want, &want.replace("str(4)", "str(double(2))")), [ExpectationFromCode]);
+}
