@@ -15,7 +15,7 @@ use super::{Finding, merge, weakened};
 use crate::finding::{Verdict, quoted};
 use crate::gate::world::{Subject, World};
 use crate::guard::wave::verdict::{Kind, Outcome};
-use crate::guard::weaken::{Found, Weaker};
+use crate::guard::weaken::Edit;
 use crate::ledger::record::Evidence;
 use crate::ledger::state::State;
 use crate::policy::{Autonomy, Completeness, Policy};
@@ -23,7 +23,7 @@ use crate::policy::{Autonomy, Completeness, Policy};
 /// The rules, with one sentence each.
 pub const RULES: &[(&str, &str)] = &[
     ("test_weakened", "No test got weaker, and none was edited that no parser reads."),
-    ("expectation_changed", "No test that was there before expects another value."),
+    ("test_edited", "No test that was there before was edited."),
     ("contract_edited", "No contract was edited."),
     ("loops_not_dry", "The last push changed nothing but what the gate that failed had asked for."),
     ("critic_open", "A completeness critic misses nothing."),
@@ -64,7 +64,7 @@ pub fn unmet(policy: &Policy, state: &State, world: &World) -> Vec<Finding> {
         declared,
         weaker(state, world),
         unjudged(state, subject),
-        expected(state, subject),
+        edited(state, subject),
         contracts(state, subject),
         loops(subject),
         unread(subject),
@@ -100,19 +100,21 @@ fn unjudged(state: &State, subject: &Subject) -> Option<Finding> {
 }
 
 /// Another value may be right, and it may be what the code happens to give: whoever wrote both can't be asked which.
-fn expected(state: &State, subject: &Subject) -> Option<Finding> {
-    let open = |one: &&Found| !weakened::is_accepted(state, &one.path, &one.now);
-    let changed: Vec<&Found> = subject.weakened.decided.iter().filter(open).collect();
-    let first = *changed.first()?;
-    let paths: BTreeSet<&str> = changed.iter().map(|one| one.path.as_str()).collect();
-    let Weaker { test, line, says, .. } = &first.weaker;
-    let of = if *test == first.path { String::new() } else { format!(" in {}", quoted(test)) };
+fn edited(state: &State, subject: &Subject) -> Option<Finding> {
+    let open = |one: &&Edit| !weakened::is_accepted(state, &one.path, &one.now);
+    let edits: Vec<&Edit> = subject.weakened.edits.iter().filter(open).collect();
+    let first = *edits.first()?;
+    let paths: BTreeSet<&str> = edits.iter().map(|one| one.path.as_str()).collect();
     let says = format!(
-        "What tests expect that were there before is another value ({}; the first{of}: {}), so the change does not pass by itself.",
+        "Tests that were there before are not as they were ({}; the first: {}), so the change does not pass by itself. \
+         `phasegate guard weaker` lists them all.",
         listed(&paths.into_iter().collect::<Vec<_>>()),
-        says.trim_end_matches('.')
+        first.says.trim_end_matches('.')
     );
-    Some(Finding::warning("expectation_changed", says, or("Put the value back")).at(&first.path, Some(*line)))
+    Some(
+        Finding::warning("test_edited", says, or("Put them back, and write what is new beside them"))
+            .at(&first.path, first.line),
+    )
 }
 
 fn contracts(state: &State, subject: &Subject) -> Option<Finding> {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::super::check::{self, Told};
 use super::super::{Exit, out};
 use crate::gate::{Finding, Severity, Verdict, verdict};
-use crate::guard::weaken::{What, weakened};
+use crate::guard::weaken::{Edit, What, weakened};
 use crate::ids::CommitId;
 use crate::policy::Policy;
 use crate::repo::LocalRepo;
@@ -30,7 +30,16 @@ struct Report {
     /// Changed files among the tests that are of no language that is read.
     others: usize,
     findings: Vec<Kinded>,
+    /// What of the tests that were there before is not as it was. It is nothing weaker by itself, and counts for no verdict.
+    edits: Vec<Edited>,
     unread: Vec<Unread>,
+}
+
+#[derive(Serialize)]
+struct Edited {
+    path: String,
+    line: Option<u32>,
+    says: String,
 }
 
 /// A finding and in which way the test is weaker.
@@ -58,6 +67,8 @@ pub(super) fn run(
     let (findings, kinds): (Vec<Finding>, Vec<What>) = found.unzip();
     let unread: Vec<Unread> =
         weakened.unread.into_iter().map(|unread| Unread { path: unread.path, why: unread.why }).collect();
+    let edits: Vec<Edited> =
+        weakened.edits.into_iter().map(|Edit { path, line, says, .. }| Edited { path, line, says }).collect();
     let failed = verdict(&findings) == Verdict::Fail;
     let ended = match (failed, unread.is_empty()) {
         (true, _) => Some(Verdict::Fail),
@@ -69,7 +80,19 @@ pub(super) fn run(
         let findings =
             findings.into_iter().map(Told::from).zip(kinds).map(|(told, kind)| Kinded { told, kind }).collect();
         let schema = "phasegate/weaker@1";
-        out::json(&Report { schema, verdict: ended, base, head, files, edited, tests, others, findings, unread })?;
+        out::json(&Report {
+            schema,
+            verdict: ended,
+            base,
+            head,
+            files,
+            edited,
+            tests,
+            others,
+            findings,
+            edits,
+            unread,
+        })?;
     } else {
         let end = ended.map_or_else(|| "UNKNOWN".yellow().to_string(), check::coloured);
         let mut shown = format!("{} {end} {files} changed test files at {}", "WEAKER".bold(), head.short());
@@ -78,6 +101,13 @@ pub(super) fn run(
         }
         shown.push('\n');
         shown.push_str(&check::lines(&findings));
+        if !edits.is_empty() {
+            shown.push_str("  Of the tests that were there before, this is not as it was; so the change does not pass by itself:\n");
+        }
+        for Edited { path, line, says } in &edits {
+            let place = line.map(|line| format!(":{line}")).unwrap_or_default();
+            let _ = writeln!(shown, "    {}{place} {}", out::plain(path), out::plain(says));
+        }
         for Unread { path, why } in &unread {
             let _ = writeln!(shown, "  {} {}: {}", "unread".yellow(), out::plain(path), out::plain(why));
         }

@@ -7,7 +7,7 @@ use crate::flow::Stage;
 use crate::gate::Verdict;
 use crate::gate::world::{HandedIn, Raises};
 use crate::guard::wave::verdict::{self, Outcome};
-use crate::guard::weaken::{Found, Weaker, What};
+use crate::guard::weaken::{Edit, Found, Weaker, What};
 use crate::ids::{Digest, Role};
 use crate::ledger::record::{Evidence, Raised};
 use crate::policy::Autonomy;
@@ -122,26 +122,20 @@ fn weaker_tests_and_contracts_are_a_persons_to_accept() {
 
 /// What the code gives is green, whatever the test was made to expect.
 #[test]
-fn another_value_that_a_test_expects_is_somebodys_to_approve() {
-    let says = "`dim(2) == 4` was `dim(2) == 3`.".to_owned();
-    let (test, next) = ("test_dim".to_owned(), "Look at it.".to_owned());
-    let weaker = Weaker { what: What::ExpectationChanged, test, line: 7, gone: false, says, next };
-    let changed = Found { path: "tests/test_lamp.py".to_owned(), now: None, weaker };
+fn a_test_that_was_edited_is_somebodys_to_approve() {
+    let says = "`test_dim` is not as it was.".to_owned();
+    let changed = Edit { path: "tests/test_lamp.py".to_owned(), now: None, line: Some(7), says };
     let mut game = Game::with(ALONE);
     game.opened().green().may_merge();
-    game.push_with("two", |game| game.subject().weakened.decided = vec![changed]).green().may_not_merge(&["MRG-03"]);
-    let told = game.finding("expectation_changed");
+    game.push_with("two", |game| game.subject().weakened.edits = vec![changed]).green().may_not_merge(&["MRG-03"]);
+    let told = game.finding("test_edited");
     assert_eq!((told.path.as_deref(), told.line, told.blocks()), (Some("tests/test_lamp.py"), Some(7), false));
-    assert!(
-        told.says.contains("(`tests/test_lamp.py`; the first in `test_dim`: `dim(2) == 4` was `dim(2) == 3`)"),
-        "{}",
-        told.says
-    );
+    assert!(told.says.contains("(`tests/test_lamp.py`; the first: `test_dim` is not as it was)"), "{}", told.says);
     game.approved_by("mia").may_merge();
     // Where somebody reviews anyway it is no finding.
     let mut game = Game::merge();
     game.opened().green();
-    assert!(!shown(&game, "expectation_changed"));
+    assert!(!shown(&game, "test_edited"));
 }
 
 #[test]

@@ -5,10 +5,12 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::{Weaker, weaker_beside};
+use super::{Changed, Weaker, kept, weaker_beside};
 use crate::finding::{Finding, Severity};
 use crate::guard::parse::Language;
 use crate::guard::set::{self, Added};
+use crate::guard::tripwire::{How, Scene};
+use crate::guard::{Frozen, Kind, Manifest, within};
 use crate::ids::{BlobId, CommitId};
 use crate::policy::Policy;
 use crate::repo::{Delta, Error, Mode, Reader, RepoPath, Result};
@@ -22,8 +24,8 @@ const MOST_BYTES: usize = 32 * 1024 * 1024;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Weakened {
     pub found: Vec<Found>,
-    /// What tests that were there before expect, where that is another value now. It is nothing weaker, and somebody's decision.
-    pub decided: Vec<Found>,
+    /// What of the tests that were there before is not as it was. It may be nothing weaker, and is somebody's decision.
+    pub edits: Vec<Edit>,
     /// Files that could not be compared. They are not fine, but unknown.
     pub unread: Vec<Unread>,
     /// Changed test files that were compared, and how many of them were there before and are there now.
@@ -54,6 +56,17 @@ impl Unread {
     }
 }
 
+/// Something of a test that is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub path: String,
+    /// The file's content now; none where it is gone.
+    pub now: Option<BlobId>,
+    /// None: it is not there any more.
+    pub line: Option<u32>,
+    pub says: String,
+}
+
 /// Something that got weaker, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
@@ -79,6 +92,8 @@ impl Found {
 /// A changed test file with both its texts.
 struct File {
     path: String,
+    /// It is a file of tests as a whole.
+    whole: bool,
     now: Option<BlobId>,
     old: Option<Vec<u8>>,
     new: Option<Vec<u8>>,
@@ -127,22 +142,60 @@ pub fn weakened(reader: &dyn Reader, policy: &Policy, (base, head): (&CommitId, 
             all.unread.push(Unread { path, now, why });
             continue;
         }
-        files.push(File { path, now, old, new });
+        files.push(File { path, whole: among, now, old, new });
     }
     let changed: Vec<_> =
         files.iter().map(|file| (file.path.as_str(), file.old.as_deref(), file.new.as_deref())).collect();
     for (file, report) in files.iter().zip(weaker_beside(&changed, &beside)) {
-        let File { path, now, old, new } = file;
+        let File { path, now, old, new, .. } = file;
         let found = report.found.into_iter().map(|weaker| Found { path: path.clone(), now: now.clone(), weaker });
         all.found.extend(found);
-        let decided = report.decided.into_iter();
-        all.decided.extend(decided.map(|weaker| Found { path: path.clone(), now: now.clone(), weaker }));
         all.unread.extend(report.unread.map(|why| Unread { path: path.clone(), now: now.clone(), why }));
         all.tests += report.changed;
         all.edited += usize::from(old.is_some() && new.is_some());
     }
+    let whole: Vec<&File> = files.iter().filter(|file| file.whole).collect();
+    let texts: Vec<Changed<'_>> =
+        whole.iter().map(|file| (file.path.as_str(), file.old.as_deref(), file.new.as_deref())).collect();
+    for (file, edits) in whole.iter().zip(kept::edits(&texts)) {
+        let edit = |(line, says)| Edit { path: file.path.clone(), now: file.now.clone(), line, says };
+        all.edits.extend(edits.into_iter().map(edit));
+    }
+    all.edits.extend(inside(reader, policy, (base, head))?);
     all.files = files.len();
     Ok(all)
+}
+
+/// What of the tests and examples inside of source files is not as the base has it, by the same reading as that of a freeze.
+fn inside(reader: &dyn Reader, policy: &Policy, (base, head): (&CommitId, &CommitId)) -> Result<Vec<Edit>> {
+    let added = Added::by(policy);
+    let deltas = reader.diff(base, head)?;
+    let is_test = |path: &RepoPath| set::kind(path, &added) == Some(Kind::Test);
+    let is_source = |delta: &Delta| {
+        let read = delta.path.as_str().and_then(Language::of).is_some_and(|language| language != Language::Go);
+        read && delta.old.is_some() && !is_test(&delta.path)
+    };
+    if !deltas.iter().any(is_source) {
+        return Ok(Vec::new());
+    }
+    let whole = deltas.iter().filter(|delta| is_test(&delta.path)).filter_map(|delta| {
+        let (mode, blob) = delta.old.clone()?;
+        Some((delta.path.clone(), Frozen { kind: Kind::Test, mode, blob, ours: false }))
+    });
+    let manifest = Manifest { files: whole.collect(), inside: Some(BTreeMap::new()) };
+    let mut scene = Scene::read(reader, Some(base), head)?;
+    scene.look_inside(reader, (Some(base), head), policy, Some(&manifest))?;
+    let trips = within::hold(&manifest, &scene).into_iter();
+    Ok(trips
+        .map(|trip| {
+            let line = match &trip.how {
+                How::Inside { became, .. } => became.line(),
+                How::Together { line, .. } => Some(*line),
+                _ => None,
+            };
+            Edit { path: trip.path.to_string(), says: trip.says(), now: trip.now, line }
+        })
+        .collect())
 }
 
 /// Whether a text of Rust has tests among its code.

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::compare::{Around, say};
 use super::model::{Check, Form, Unit};
 use super::pair::{counted, shared};
-use super::values;
 use super::{Weaker, What};
 
 const PUT_BACK: &str = "Put it back, or say in the commit why it need not hold any more.";
@@ -254,15 +253,6 @@ fn in_part(old: &Unit, new: &Unit, old_left: &mut Vec<&Check>, new_left: &mut Ve
 
 /// What an old check and the new one on the same thing have to do with each other.
 fn judged(old: &Unit, new: &Unit, before: &Check, after: &Check, guessed: bool) -> Option<Weaker> {
-    let decided = || {
-        let says = format!("`{}` was `{}`.", after.shown, before.shown);
-        let other = !guessed && new.test && values::other_values(before, after);
-        other.then(|| values::decided(new, after.line, says))
-    };
-    weighed(old, new, before, after, guessed).or_else(decided)
-}
-
-fn weighed(old: &Unit, new: &Unit, before: &Check, after: &Check, guessed: bool) -> Option<Weaker> {
     let at = |what: What, says: String, next: &str| Some(say(new, what, after.line, false, says, next));
     if after.recorded && !before.recorded && before.form == Form::Exact && before.literal {
         let says = format!(

@@ -148,10 +148,7 @@ pub(super) fn units(old: &Unit, new: &Unit, around: &Around, taken: &Taken) -> O
     found.extend(thrown_away(old, new));
     found.extend(values::in_rows(old, new));
     found.extend(checks(old, new, around, late)?);
-    if new.test {
-        found.extend(values::changed_row(old, new));
-        found.extend(values::renamed_value(old, new));
-    }
+    if new.test {}
     Some(found)
 }
 

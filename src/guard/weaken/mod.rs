@@ -4,7 +4,7 @@
 //! the new one clearly holds less. What it promises:
 //!
 //! - **the same text is never weaker**, and neither is a test that only gained checks, was renamed, moved, reformatted or
-//!   parametrised, or expects another value: a changed literal is somebody's decision;
+//!   parametrised, or expects another value: a changed literal is somebody's decision, and [`Weakened::edits`] has it;
 //! - **what can't be seen is taken for a check**: a helper of another file, a fixture, an inherited method;
 //! - **it is bounded**: a file too large or too nested to read is [`Report::unread`], with the reason, never "fine".
 //!
@@ -20,6 +20,7 @@ mod compare;
 mod constant;
 mod errors;
 mod go;
+mod kept;
 mod matchers;
 mod mocks;
 mod model;
@@ -28,7 +29,6 @@ mod place;
 mod python;
 mod reach;
 mod rust;
-mod said;
 mod script;
 mod tree;
 mod truth;
@@ -41,7 +41,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-pub use change::{Found, Unread, Weakened, weakened};
+pub use change::{Edit, Found, Unread, Weakened, weakened};
 
 use super::parse::{Language, MOST_BYTES};
 use model::Suite;
@@ -84,16 +84,12 @@ pub enum What {
     AssertsNothing,
     /// The test is gone from the whole change.
     TestRemoved,
-    /// What a test expects is another value. Nothing is weaker, and somebody has decided it.
-    ExpectationChanged,
 }
 
 /// What was found in a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     pub found: Vec<Weaker>,
-    /// What tests that were there before expect, where that is another value now.
-    pub decided: Vec<Weaker>,
     /// How many of its tests are new, gone or not as they were.
     pub changed: usize,
     /// Why it could not be read. It is not "fine" then, but unknown.
@@ -138,14 +134,8 @@ fn weaker_beside(changed: &[Changed<'_>], beside: &[Vec<u8>]) -> Vec<Report> {
     {
         if let Some(report) = reports.get_mut(index) {
             bounded(&mut weaker);
-            let (decided, found) = weaker.into_iter().partition(|one| one.what == What::ExpectationChanged);
-            (report.found, report.decided, report.changed) = (found, decided, changed);
+            (report.found, report.changed) = (weaker, changed);
             report.unread = too_many.then(|| "One of its tests has more checks than can be compared.".to_owned());
-        }
-    }
-    for (index, one) in said::unsaid(&files) {
-        if let Some(report) = reports.get_mut(index) {
-            said::added(&mut report.decided, std::iter::once(one));
         }
     }
     for file in &files {

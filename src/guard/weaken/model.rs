@@ -117,8 +117,6 @@ pub(super) struct Check {
     pub(super) weight: usize,
     /// Its tokens that tell.
     pub(super) bag: Vec<u64>,
-    /// What is written out in it, in its order.
-    pub(super) said: Vec<u64>,
     /// The source, for the message.
     pub(super) shown: String,
 }
@@ -164,7 +162,6 @@ impl Check {
             guarded: false,
             weight: 1,
             bag: bag(all),
-            said: super::said::said(all),
             shown: shown(all),
         }
     }
@@ -327,8 +324,6 @@ pub(super) struct Given {
     pub(super) roots: Vec<u64>,
     /// The words of it.
     pub(super) names: Vec<u64>,
-    /// What is written out in it, in its order.
-    pub(super) said: Vec<u64>,
     /// It is written out, and of so many parts.
     pub(super) literal: bool,
     pub(super) parts: usize,

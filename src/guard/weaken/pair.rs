@@ -89,10 +89,7 @@ pub(super) fn weaker(files: &[File<'_>], texts: &Texts<'_>) -> BTreeMap<usize, F
     };
     for ((from, old), (at, new)) in pairs.iter().chain(&helpers) {
         let mut weaker = compare::units(old, new, &around, taken(*at));
-        if let Some(weaker) = weaker
-            .as_mut()
-            .filter(|weaker| new.test && weaker.iter().all(|one| one.what == super::What::ExpectationChanged))
-        {
+        if let Some(weaker) = weaker.as_mut().filter(|weaker| new.test && weaker.is_empty()) {
             let before = files.get(*from).and_then(|file| file.old.as_ref());
             let after = files.get(*at).and_then(|file| file.new.as_ref());
             let both = before.zip(after);

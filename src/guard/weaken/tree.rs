@@ -61,6 +61,14 @@ const TEXTS: [&str; 11] = [
 
 const COMMENTS: [&str; 3] = ["comment", "line_comment", "block_comment"];
 
+pub(super) fn is_comment(kind: &str) -> bool {
+    COMMENTS.contains(&kind)
+}
+
+pub(super) fn is_text(kind: &str) -> bool {
+    TEXTS.contains(&kind)
+}
+
 const NUMBERS: [&str; 7] =
     ["integer", "float", "number", "integer_literal", "float_literal", "int_literal", "imaginary_literal"];
 

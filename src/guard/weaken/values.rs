@@ -5,9 +5,8 @@
 
 use std::collections::HashSet;
 
-use super::compare::{gained, say};
+use super::compare::say;
 use super::model::{Suite, Unit, bag, shown};
-use super::said::{holds, said};
 use super::tree::{Token, Tree, digest, hash};
 use super::truth::{self, bare};
 use super::walk::Walk;
@@ -25,8 +24,6 @@ pub(super) struct Row {
     /// Names of functions that it calls.
     calls: Vec<u64>,
     bag: Vec<u64>,
-    /// What is written out in it, in its order.
-    said: Vec<u64>,
     shown: String,
 }
 
@@ -38,7 +35,6 @@ pub(super) struct Constant {
     name: String,
     calls: Vec<u64>,
     bag: Vec<u64>,
-    said: Vec<u64>,
     shown: String,
     rows: Vec<Row>,
 }
@@ -52,7 +48,6 @@ pub(super) fn rows(tree: &Tree<'_>, list: usize) -> Vec<Row> {
             text: digest(bare(&tokens)),
             calls: called(&tokens),
             bag: bag(&tokens),
-            said: said(&tokens),
             shown: shown(&tokens),
         }
     };
@@ -99,7 +94,6 @@ impl<'t> Walk<'t> {
             name: self.tree.words(name).to_owned(),
             calls: called(&tokens),
             bag: bag(&tokens),
-            said: said(&tokens),
             shown: shown(&tokens),
             rows: list(self.tree, value).map(|list| rows(self.tree, list)).unwrap_or_default(),
         };
@@ -173,33 +167,15 @@ fn asking<'r>(old: &[Row], new: &'r [Row], looked: &HashSet<u64>) -> Option<&'r 
     // The same is written out, and what is called of it has another name.
     let renamed = |row: &Row| {
         let before = old.iter().filter(|row| !known.contains(&row.text));
-        before.into_iter().any(|before| before.said == row.said && before.calls.len() == row.calls.len())
+        before.into_iter().any(|before| before.calls.len() == row.calls.len() && uncalled(before) == uncalled(row))
     };
     let asks = |row: &&Row| row.calls.iter().any(|name| looked.contains(name) && !had.contains(name));
     new.iter().find(|row| asks(row) && !renamed(row)).filter(|_| gone)
 }
 
-/// Rows that have other values: such as are gone, and stand in no other with more in it.
-pub(super) fn changed_row(old: &Unit, new: &Unit) -> Option<Weaker> {
-    let row = other_row(&old.rows, &new.rows)?;
-    Some(decided(new, row.line, format!("`{}` is a row that was another.", row.shown)))
-}
-
-fn other_row<'r>(old: &[Row], new: &'r [Row]) -> Option<&'r Row> {
-    let (before, after): (HashSet<u64>, HashSet<u64>) =
-        (old.iter().map(|row| row.text).collect(), new.iter().map(|row| row.text).collect());
-    let fresh: Vec<&Row> = new.iter().filter(|row| !before.contains(&row.text)).collect();
-    let kept = |row: &&Row| {
-        fresh.iter().any(|other| holds(&other.said, &row.said) && row.bag.iter().all(|word| other.bag.contains(word)))
-    };
-    let gone = old.iter().any(|row| !after.contains(&row.text) && !kept(&row));
-    fresh.first().copied().filter(|_| gone)
-}
-
-/// An expectation that has another value: nothing is weaker, and somebody has decided it.
-pub(super) fn decided(unit: &Unit, line: u32, says: String) -> Weaker {
-    let next = "Somebody who knows what it must be looks at the value.";
-    say(unit, What::ExpectationChanged, line, false, says, next)
+/// The words of a row, without what is called in it.
+fn uncalled(row: &Row) -> Vec<u64> {
+    row.bag.iter().filter(|word| !row.calls.contains(word)).copied().collect()
 }
 
 /// What became of the constants that the tests of a file use.
@@ -209,89 +185,30 @@ pub(super) fn constants(path: &str, old: &Suite, new: &Suite) -> Vec<Weaker> {
     let mut looked: Option<HashSet<u64>> = None;
     let mut found = Vec::new();
     for (name, after) in &new.constants {
-        let Some(before) = old
-            .constants
-            .get(name)
-            .filter(|before| (before.bag != after.bag || before.said != after.said) && used.contains(name))
-        else {
-            continue;
-        };
+        let before = old.constants.get(name).filter(|before| before.bag != after.bag && used.contains(name));
+        let Some(before) = before else { continue };
         let looked = looked.get_or_insert_with(|| tests().flat_map(looked_at).collect());
         let asks = |name: &u64| looked.contains(name) && !before.calls.contains(name);
-        let at = |what: What, line: u32, says: String, next: &str| Weaker {
-            what,
-            test: path.to_owned(),
-            line,
-            gone: false,
-            says,
-            next: next.to_owned(),
-        };
         if after.calls.iter().any(asks)
             && (before.literal || is_expected(name, old))
             && (after.rows.is_empty() || asking(&before.rows, &after.rows, looked).is_some())
         {
             let says = format!("`{} = {}` is what the code gives; it was written out before.", after.name, after.shown);
-            found.push(at(What::ExpectationFromCode, after.line, says, "Write the expected value out."));
-        } else if other_value(name, before, after, old) {
-            let says = format!("`{}` is `{}`, and was `{}`.", after.name, after.shown, before.shown);
-            found.push(at(
-                What::ExpectationChanged,
-                after.line,
+            found.push(Weaker {
+                what: What::ExpectationFromCode,
+                test: path.to_owned(),
+                line: after.line,
+                gone: false,
                 says,
-                "Somebody who knows what it must be looks at the value.",
-            ));
+                next: "Write the expected value out.".to_owned(),
+            });
         }
     }
     found
-}
-
-/// Whether a constant by which a test expects something, or a table, has other values.
-fn other_value(name: &u64, before: &Constant, after: &Constant, old: &Suite) -> bool {
-    if !before.rows.is_empty() && !after.rows.is_empty() {
-        let table = super::names_cases(&after.name) || before.rows.iter().any(|row| row.bag.len() > 1);
-        return table && other_row(&before.rows, &after.rows).is_some();
-    }
-    is_expected(name, old)
 }
 
 /// Whether a test expects something by this name.
 fn is_expected(name: &u64, suite: &Suite) -> bool {
     let mut checks = suite.units.iter().filter(|unit| unit.test).flat_map(|unit| &unit.checks);
     checks.any(|check| check.expects_names.contains(name))
-}
-
-/// What is expected by a name of the test and is another value now.
-pub(super) fn renamed_value(old: &Unit, new: &Unit) -> Option<Weaker> {
-    let changed = |name: &&u64| match (old.given.get(*name), new.given.get(*name)) {
-        (Some(before), Some(after)) => {
-            let once = !before.again && !after.again && before.literal && after.literal;
-            let told = !before.names.is_empty() && !after.names.is_empty();
-            let same = before.names.iter().collect::<HashSet<_>>() == after.names.iter().collect();
-            once && told && (!same || before.said != after.said)
-        }
-        _ => false,
-    };
-    let texts: HashSet<u64> = old.checks.iter().map(|check| check.text).collect();
-    let check = new
-        .checks
-        .iter()
-        .find(|check| texts.contains(&check.text) && check.expects_names.iter().any(|name| changed(&name)))?;
-    Some(decided(new, check.line, format!("What `{}` expects is another value.", check.shown)))
-}
-
-/// Whether the values of two checks on the same thing differ, or what must be must not be now.
-pub(super) fn other_values(before: &super::model::Check, after: &super::model::Check) -> bool {
-    use super::model::Form;
-    let lost = |one: &[u64], other: &[u64]| {
-        let mut more = std::collections::HashMap::new();
-        gained(other.iter().copied(), one.iter().copied(), &mut more);
-        !more.is_empty()
-    };
-    let turned = matches!(before.form, Form::Truth | Form::Part) && before.negative != after.negative;
-    let raised = before.form == Form::Raises
-        && !before.types.is_empty()
-        && !after.types.is_empty()
-        && before.types != after.types;
-    let same = before.form == after.form && before.literal && after.literal && before.expected != after.expected;
-    before.form == after.form && (turned || raised) || same && lost(&before.values, &after.values)
 }

@@ -524,8 +524,8 @@ impl<'t> Walk<'t> {
         let (calls, made) = (truth::called(&tokens), truth::made(&tokens));
         let literal = self.is_written_out(value, &tokens);
         let parts = truth::parts(truth::bare(&tokens));
-        let (names, said) = (bag(&tokens), super::said::said(&tokens));
-        let given = Given { calls, made, links, roots, names, said, literal, parts, again: false };
+        let names = bag(&tokens);
+        let given = Given { calls, made, links, roots, names, literal, parts, again: false };
         if let Some(unit) = self.unit() {
             let again = unit.given.contains_key(&name);
             unit.given.insert(name, Given { again, ..given });

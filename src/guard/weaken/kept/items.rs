@@ -1,0 +1,253 @@
+//! What a file of tests is made of: its imports, its functions and tests, the names that it gives, each by itself.
+
+use super::super::model::shown;
+use super::super::tree::{Tree, is_comment, is_text};
+use crate::guard::parse::Language;
+use crate::ids::Digest;
+
+/// What an item is to those beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Sort {
+    Import,
+    /// It gives a meaning to names.
+    Named,
+    /// It is run by whoever runs the tests, and gives no name a meaning.
+    Test,
+    /// It is run wherever the file is.
+    Other,
+}
+
+/// An item of a file; of one that holds others, what is not in those.
+#[derive(Debug, Clone)]
+pub(in super::super) struct Item {
+    /// Its nodes: first what marks it, then itself.
+    pub(in super::super) nodes: Vec<usize>,
+    /// What it holds, each by itself.
+    pub(in super::super) body: Option<usize>,
+    /// The groups around it.
+    pub(in super::super) scope: String,
+    pub(in super::super) name: String,
+    pub(in super::super) line: u32,
+    pub(in super::super) sort: Sort,
+    pub(in super::super) digest: Digest,
+}
+
+/// The items of a file, by their lines.
+pub(in super::super) fn items(language: Language, tree: &Tree<'_>) -> Vec<Item> {
+    let mut items = Vec::new();
+    let mut open: Vec<(usize, String)> = vec![(0, String::new())];
+    while let Some((holder, scope)) = open.pop() {
+        let mut marks = Vec::new();
+        for part in tree.parts(holder).filter(|part| !is_remark(tree, *part)) {
+            if tree.kind(part) == "attribute_item" {
+                marks.push(part);
+                continue;
+            }
+            if is_list(tree, part) {
+                open.push((part, scope.clone()));
+                continue;
+            }
+            let mut nodes = std::mem::take(&mut marks);
+            nodes.push(part);
+            let body = body(tree, part);
+            let name = name(tree, part);
+            if let Some(body) = body {
+                open.push((body, format!("{scope}{name}::")));
+            }
+            let line = tree.line(nodes.first().copied().unwrap_or(part));
+            let mut print =
+                Print { language, tree, without: body, remarks: prints(language, &name), parts: Vec::new() };
+            for node in &nodes {
+                print.node(*node);
+            }
+            let digest = Digest::of_parts(&print.parts);
+            items.push(Item { nodes, body, scope: scope.clone(), sort: sort(tree, part), name, line, digest });
+        }
+    }
+    items.sort_by_key(|item| item.line);
+    items
+}
+
+/// What an example of Go prints is said in its comments.
+pub(in super::super) fn prints(language: Language, name: &str) -> bool {
+    language == Language::Go && name.starts_with("Example")
+}
+
+/// A string that stands alone is a comment, unless it has examples that are run.
+pub(in super::super) fn is_remark(tree: &Tree<'_>, at: usize) -> bool {
+    let mut parts = tree.parts(at);
+    tree.kind(at) == "expression_statement"
+        && matches!((parts.next(), parts.next()), (Some(one), None) if is_text(tree.kind(one)))
+        && !tree.words(at).contains(">>>")
+        && !tree.words(at).contains("use strict")
+}
+
+/// What only holds other items, and says nothing of them.
+fn is_list(tree: &Tree<'_>, at: usize) -> bool {
+    match tree.kind(at) {
+        "var_declaration" | "var_spec_list" | "type_declaration" | "import_declaration" | "import_spec_list" => true,
+        // Where each is counted, their order tells what they are.
+        "const_declaration" => !tree.tokens(at).iter().any(|token| token.text == "iota"),
+        _ => false,
+    }
+}
+
+/// What stands in it by itself: in a class, a module or a group of tests.
+fn body(tree: &Tree<'_>, at: usize) -> Option<usize> {
+    match tree.kind(at) {
+        "decorated_definition" => tree.field(at, "definition").and_then(|inner| body(tree, inner)),
+        "class_definition" | "class_declaration" | "mod_item" | "impl_item" => tree.field(at, "body"),
+        "expression_statement" => {
+            let call = called(tree, at)?;
+            let first = tree.tokens(tree.field(call, "function")?).first().map(|token| token.text)?;
+            if !GROUPS.contains(&first) {
+                return None;
+            }
+            let last = tree.parts(tree.field(call, "arguments")?).last()?;
+            tree.field(last, "body").filter(|body| tree.kind(*body) == "statement_block")
+        }
+        _ => None,
+    }
+}
+
+const IMPORTS: [&str; 5] =
+    ["import_statement", "import_from_statement", "future_import_statement", "use_declaration", "import_spec"];
+const GROUPS: [&str; 5] = ["describe", "fdescribe", "xdescribe", "context", "suite"];
+const TESTS: [&str; 9] = ["it", "fit", "xit", "test", "xtest", "specify", "bench", "define", "scenario"];
+
+/// The call that a statement is.
+fn called(tree: &Tree<'_>, at: usize) -> Option<usize> {
+    let inner = tree.parts(at).next()?;
+    let inner = if tree.kind(inner) == "await_expression" { tree.parts(inner).next()? } else { inner };
+    matches!(tree.kind(inner), "call_expression" | "call").then_some(inner)
+}
+
+/// The nodes that say to which names a meaning is given.
+pub(in super::super) fn given(tree: &Tree<'_>, at: usize) -> Vec<usize> {
+    match tree.kind(at) {
+        "decorated_definition" => tree.field(at, "definition").map(|inner| given(tree, inner)).unwrap_or_default(),
+        "export_statement" => tree.field(at, "declaration").map(|inner| given(tree, inner)).unwrap_or_default(),
+        "lexical_declaration" | "variable_declaration" => {
+            tree.parts(at).filter_map(|one| tree.field(one, "name")).collect()
+        }
+        "expression_statement" => {
+            let assigned = tree.parts(at).next().filter(|inner| tree.kind(*inner) == "assignment");
+            let left = assigned.and_then(|inner| tree.field(inner, "left"));
+            let plain = |left: &usize| {
+                tree.tokens(*left).iter().all(|token| !matches!(token.text, "." | "["))
+                    && assigned
+                        .and_then(|inner| tree.field(inner, "right"))
+                        .is_none_or(|right| tree.kind(right) != "assignment")
+            };
+            left.filter(plain).into_iter().collect()
+        }
+        kind if IMPORTS.contains(&kind) => Vec::new(),
+        "impl_item" | "method_declaration" | "macro_invocation" => Vec::new(),
+        _ => tree.field(at, "name").into_iter().collect(),
+    }
+}
+
+fn sort(tree: &Tree<'_>, at: usize) -> Sort {
+    match tree.kind(at) {
+        kind if IMPORTS.contains(&kind) => Sort::Import,
+        "impl_item" | "method_declaration" | "macro_invocation" | "package_clause" => Sort::Test,
+        "expression_statement" => {
+            let first = |at| tree.tokens(at).first().map(|token| token.text);
+            let callee = called(tree, at).and_then(|call| tree.field(call, "function")).and_then(first);
+            match callee {
+                Some(name) if GROUPS.contains(&name) || TESTS.contains(&name) => Sort::Test,
+                _ if !given(tree, at).is_empty() => Sort::Named,
+                // A macro of Rust that makes tests.
+                _ if tree.parts(at).next().is_some_and(|inner| tree.kind(inner) == "macro_invocation") => Sort::Test,
+                _ => Sort::Other,
+            }
+        }
+        _ if !given(tree, at).is_empty() => Sort::Named,
+        _ => Sort::Other,
+    }
+}
+
+/// What it is called; where it has no name, its first words.
+fn name(tree: &Tree<'_>, at: usize) -> String {
+    if let Some(call) = called(tree, at).filter(|_| tree.kind(at) == "expression_statement") {
+        let title = tree.field(call, "arguments").and_then(|all| tree.parts(all).next());
+        let title = title.and_then(|title| tree.string(title));
+        if let Some(title) = title.filter(|_| sort(tree, at) == Sort::Test) {
+            return title.to_owned();
+        }
+    }
+    let of = |node: usize| shown(&tree.tokens_within(node, 20));
+    if tree.kind(at) == "method_declaration" {
+        let receiver = tree.field(at, "receiver").map(of).unwrap_or_default();
+        return format!("{receiver} {}", tree.field(at, "name").map(of).unwrap_or_default());
+    }
+    match given(tree, at)[..] {
+        [] => of(at),
+        ref names => names.iter().map(|name| of(*name)).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// What a node says, whatever its layout is: its kinds and words in their order.
+struct Print<'p, 't> {
+    language: Language,
+    tree: &'p Tree<'t>,
+    /// Left out: it stands by itself.
+    without: Option<usize>,
+    /// Comments count.
+    remarks: bool,
+    parts: Vec<String>,
+}
+
+impl Print<'_, '_> {
+    fn node(&mut self, at: usize) {
+        // As deep as the text nests, without recursion: what is open ends where its last node does.
+        let (end, mut next) = (self.tree.node(at).last, at);
+        let mut open: Vec<usize> = Vec::new();
+        while next < end {
+            while open.last().is_some_and(|last| *last <= next) {
+                open.pop();
+                self.parts.push(")".to_owned());
+            }
+            let node = self.tree.node(next);
+            if Some(next) == self.without || !says(self.language, self.tree, next, self.remarks) {
+                next = node.last.max(next + 1);
+            } else if is_leaf(self.tree, next) {
+                self.parts.push(leaf(self.tree, next));
+                next = node.last.max(next + 1);
+            } else {
+                self.parts.push(format!("({}", node.kind));
+                open.push(node.last);
+                next += 1;
+            }
+        }
+        self.parts.extend(open.iter().map(|_| ")".to_owned()));
+    }
+}
+
+/// Whether a node is more than layout: commas are told by what they part, and ends of statements by where they stand.
+pub(in super::super) fn says(language: Language, tree: &Tree<'_>, at: usize, remarks: bool) -> bool {
+    let kind = tree.kind(at);
+    let script = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
+    (remarks || !is_comment(kind)) && kind != "," && !(script && kind == ";") && !is_remark(tree, at)
+}
+
+pub(in super::super) fn is_leaf(tree: &Tree<'_>, at: usize) -> bool {
+    is_text(tree.kind(at)) || tree.node(at).last <= at + 1
+}
+
+/// The words of a leaf. Of a string that has nothing to be escaped the quotes are layout, but not what kind of string it is.
+pub(in super::super) fn leaf(tree: &Tree<'_>, at: usize) -> String {
+    let (kind, words) = (tree.kind(at), tree.words(at));
+    if !is_text(kind) || kind == "concatenated_string" {
+        return format!("={words}");
+    }
+    let plain = |text: &str| !text.contains(['\\', '"', '\'', '`']);
+    match tree.string(at).filter(|text| plain(text)) {
+        Some(text) => {
+            let marks: String = words.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
+            let marks = marks.to_ascii_lowercase().replace(['r', 'u'], "");
+            format!("{kind}{marks}={text}")
+        }
+        None => format!("{kind}={words}"),
+    }
+}
