@@ -31,7 +31,7 @@ const MOST: usize = 50;
 
 /// What is not as it was, file by file. All of them are files of tests.
 pub(super) fn edits(changed: &[Changed<'_>]) -> Vec<Vec<Edit>> {
-    let files: Vec<File<'_>> = changed.iter().map(|changed| File::of(changed)).collect();
+    let files: Vec<File<'_>> = changed.iter().map(File::of).collect();
     let matched: Vec<(Vec<&Item>, Vec<&Item>)> = files.iter().map(File::unmatched).collect();
     let mut spare = Spare::default();
     for (at, (_, added)) in matched.iter().enumerate() {
@@ -160,7 +160,7 @@ impl<'t> File<'t> {
         for item in gone.iter().filter(|item| item.sort != Sort::Import) {
             let shown = quoted(&format!("{}{}", item.scope, item.name));
             let same = |new: &&Item| (&new.scope, &new.name, new.sort) == (&item.scope, &item.name, item.sort);
-            if let (Some(place), Some(new)) = (added.iter().position(|new| same(&new)), &self.new) {
+            if let (Some(place), Some(new)) = (added.iter().position(same), &self.new) {
                 let now = added.remove(place);
                 if !self.is_grown((old, item), (new, now)) {
                     edits.push((Some(now.line), format!("{shown} is not as it was.")));
