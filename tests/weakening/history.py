@@ -278,6 +278,7 @@ def measure(work, phasegate, only):
                     "edited": report["edited"],
                     "tests": report["tests"],
                     "unread": len(report["unread"]),
+                    "edits": len(report["edits"]),
                     "findings": [
                         {key: finding[key] for key in ["path", "line", "kind", "says"]} for finding in report["findings"]
                     ],
@@ -320,6 +321,10 @@ def tables():
             f"| {shown} | {len({step['name'] for step in of})} | {len(of)} | {files:,} | {edited:,} | {sum(step['tests'] for step in of):,} "
             f"| {called} ({share(called, files)}) | {sum(len(step['findings']) for step in of)} | {sum(step['unread'] for step in of)} |"
         )
+    print()
+    print("| steps with changed test files | in which nothing that was there was edited |\n|---|---|")
+    tested = [step for step in steps if step["files"]]
+    print(f"| {len(tested)} | {sum(not step['edits'] for step in tested)} |")
     print()
     kinds = Counter((finding["kind"], step["registry"]) for step in steps for finding in step["findings"])
     print("| kind | PyPI | npm | crates |\n|---|---|---|---|")

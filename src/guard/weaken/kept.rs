@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 
 use self::grown::Grown;
 use self::imports::{Imports, imports};
-use self::items::{Item, Sort, given, items, prints};
+use self::items::{Item, Sort, given, items, onto, prints};
 use super::Changed;
 use super::tree::{self, Tree};
 use crate::finding::quoted;
@@ -86,7 +86,7 @@ impl<'t> Side<'t> {
                 let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at)).map(|token| token.text);
                 match (before(2), before(1)) {
                     (Some("self" | "cls" | "this"), Some(".")) => drop(uses.members.insert(token.text)),
-                    (_, Some("." | "?.")) => {}
+                    (_, Some("." | "?." | "::")) => {}
                     _ => drop(uses.free.insert(token.text)),
                 }
             }
@@ -247,11 +247,24 @@ fn reaches(language: Option<Language>, new: &Side<'_>, item: &Item, uses: &Uses<
     match item.sort {
         Sort::Import | Sort::Test => None,
         Sort::Other => told(format!("{shown} is new, and is run beside what was there.")),
+        Sort::Onto => {
+            let words =
+                item.nodes.last().and_then(|node| onto(&new.tree, *node)).map(|node| new.tree.tokens_within(node, 50));
+            let own = |name: &str| !uses.free.contains(name) && new.givers(name).next().is_some();
+            let names = words.iter().flatten().filter(|token| token.sort == tree::Sort::Word);
+            let reached = names.map(|token| token.text).find(|name| !own(name))?;
+            told(format!("{shown} is new, and adds to {}, which is not new.", quoted(reached)))
+        }
         Sort::Named => {
             let kind = item.nodes.last().map_or("", |node| new.tree.kind(*node));
             let member = kind == "method_definition" || language == Some(Language::Python) && !item.scope.is_empty();
             let names = if member { &uses.members } else { &uses.free };
-            let name = new.gives(item).into_iter().find(|name| names.contains(name))?;
+            // What the runner itself asks of a class, or the language of anything.
+            let asked = |name: &str| name.starts_with("__") || member && matches!(name, "run" | "debug");
+            let name = new.gives(item).into_iter().find(|name| names.contains(name) || asked(name))?;
+            if !names.contains(name) {
+                return told(format!("{shown} is new, and is asked without being named."));
+            }
             told(format!("{shown} is new, and what was there uses the name {}.", quoted(name)))
         }
     }

@@ -13,6 +13,8 @@ pub(in super::super) enum Sort {
     Named,
     /// It is run by whoever runs the tests, and gives no name a meaning.
     Test,
+    /// It adds to a type.
+    Onto,
     /// It is run wherever the file is.
     Other,
 }
@@ -99,8 +101,10 @@ fn body(tree: &Tree<'_>, at: usize) -> Option<usize> {
         "class_definition" | "class_declaration" | "mod_item" | "impl_item" => tree.field(at, "body"),
         "expression_statement" => {
             let call = called(tree, at)?;
-            let first = tree.tokens(tree.field(call, "function")?).first().map(|token| token.text)?;
-            if !GROUPS.contains(&first) {
+            let callee = tree.field(call, "function")?;
+            let words = tree.tokens_within(callee, 3);
+            let is_group = |word: &str| GROUPS.contains(&word) || word == "describe";
+            if !words.iter().any(|token| is_group(token.text)) || !makes_tests(tree, callee) {
                 return None;
             }
             let last = tree.parts(tree.field(call, "arguments")?).last()?;
@@ -113,6 +117,24 @@ fn body(tree: &Tree<'_>, at: usize) -> Option<usize> {
 const IMPORTS: [&str; 5] =
     ["import_statement", "import_from_statement", "future_import_statement", "use_declaration", "import_spec"];
 const GROUPS: [&str; 5] = ["describe", "fdescribe", "xdescribe", "context", "suite"];
+/// In which ways a test is one.
+const WAYS: [&str; 15] = [
+    "each",
+    "for",
+    "only",
+    "skip",
+    "todo",
+    "fails",
+    "failing",
+    "concurrent",
+    "sequential",
+    "shuffle",
+    "skipIf",
+    "runIf",
+    "describe",
+    "step",
+    "fixme",
+];
 const TESTS: [&str; 9] = ["it", "fit", "xit", "test", "xtest", "specify", "bench", "define", "scenario"];
 
 /// The call that a statement is.
@@ -150,21 +172,44 @@ pub(in super::super) fn given(tree: &Tree<'_>, at: usize) -> Vec<usize> {
 fn sort(tree: &Tree<'_>, at: usize) -> Sort {
     match tree.kind(at) {
         kind if IMPORTS.contains(&kind) => Sort::Import,
-        "impl_item" | "method_declaration" | "macro_invocation" | "package_clause" => Sort::Test,
+        "impl_item" | "method_declaration" => Sort::Onto,
+        "macro_invocation" | "package_clause" => Sort::Test,
         "expression_statement" => {
-            let first = |at| tree.tokens(at).first().map(|token| token.text);
-            let callee = called(tree, at).and_then(|call| tree.field(call, "function")).and_then(first);
-            match callee {
-                Some(name) if GROUPS.contains(&name) || TESTS.contains(&name) => Sort::Test,
-                _ if !given(tree, at).is_empty() => Sort::Named,
+            let callee = called(tree, at).and_then(|call| tree.field(call, "function"));
+            if callee.is_some_and(|callee| makes_tests(tree, callee)) {
+                Sort::Test
+            } else if !given(tree, at).is_empty() {
+                Sort::Named
+            } else if tree.parts(at).next().is_some_and(|inner| tree.kind(inner) == "macro_invocation") {
                 // A macro of Rust that makes tests.
-                _ if tree.parts(at).next().is_some_and(|inner| tree.kind(inner) == "macro_invocation") => Sort::Test,
-                _ => Sort::Other,
+                Sort::Test
+            } else {
+                Sort::Other
             }
         }
         _ if !given(tree, at).is_empty() => Sort::Named,
         _ => Sort::Other,
     }
+}
+
+/// The type that something is added to.
+pub(in super::super) fn onto(tree: &Tree<'_>, at: usize) -> Option<usize> {
+    match tree.kind(at) {
+        "impl_item" => tree.field(at, "type"),
+        "method_declaration" => tree.field(at, "receiver").and_then(|receiver| {
+            let one = tree.parts(receiver).next()?;
+            tree.field(one, "type")
+        }),
+        _ => None,
+    }
+}
+
+/// `it`, `test.each([…])`, `describe.only`; but not `test.beforeEach` and `test.use`, which are run around others.
+fn makes_tests(tree: &Tree<'_>, callee: usize) -> bool {
+    let words: Vec<&str> = tree.tokens_within(callee, 20).iter().map(|token| token.text).collect();
+    let [first, rest @ ..] = words.as_slice() else { return false };
+    let mut ways = rest.iter().take_while(|word| **word != "(" && !word.contains('\n')).filter(|word| **word != ".");
+    (GROUPS.contains(first) || TESTS.contains(first)) && ways.all(|way| WAYS.contains(way))
 }
 
 /// What it is called; where it has no name, its first words.
