@@ -120,6 +120,12 @@ pub fn weakened(reader: &dyn Reader, policy: &Policy, (base, head): (&CommitId, 
             continue;
         }
         let Delta { path: at, old, new } = &delta;
+        let is_link = |side: &Option<(Mode, BlobId)>| side.as_ref().is_some_and(|(mode, _)| !mode.is_file());
+        if among && old.is_some() && (is_link(old) || is_link(new)) {
+            let now = new.as_ref().map(|(_, blob)| blob.clone());
+            let says = "It is a link, or was one: what stands there is not as it was.".to_owned();
+            all.edits.push(Edit { path: path.clone(), now, line: None, says });
+        }
         let now = new.as_ref().map(|(_, blob)| blob.clone());
         let sides = (text(reader, base, at, old.as_ref())?, text(reader, head, at, new.as_ref())?);
         let (old, new) = match sides {
@@ -193,7 +199,10 @@ fn inside(reader: &dyn Reader, policy: &Policy, (base, head): (&CommitId, &Commi
                 How::Together { line, .. } => Some(*line),
                 _ => None,
             };
-            Edit { path: trip.path.to_string(), says: trip.says(), now: trip.now, line }
+            // Nothing is frozen here: it is as the base has it.
+            let says = trip.says().replace("as it was frozen", "as it was").replace("was frozen and ", "");
+            let says = says.replace("was frozen, and ", "is not what it was: ");
+            Edit { path: trip.path.to_string(), says, now: trip.now, line }
         })
         .collect())
 }

@@ -6,14 +6,14 @@ use super::super::tree::{Sort, Tree};
 use super::items::{self, Item};
 use crate::guard::parse::Language;
 
-/// Names, and from where each is taken. `*` stands for whatever is there.
+/// Names, with the groups around them, and from where each is taken. `*` stands for whatever is there.
 pub(super) type Imports = BTreeMap<String, BTreeSet<String>>;
 
 /// What the imports of a file take.
 pub(super) fn imports(language: Language, tree: &Tree<'_>, all: &[Item]) -> Imports {
     let mut found = Imports::new();
     let own = all.iter().filter(|item| item.sort == items::Sort::Import);
-    for node in own.filter_map(|item| item.nodes.last()) {
+    for (item, node) in own.filter_map(|item| Some((item, item.nodes.last()?))) {
         let taken = match language {
             Language::Python => python(tree, *node),
             Language::Go => go(tree, *node),
@@ -21,7 +21,7 @@ pub(super) fn imports(language: Language, tree: &Tree<'_>, all: &[Item]) -> Impo
             Language::JavaScript | Language::TypeScript | Language::Tsx => script(tree, *node),
         };
         for (name, from) in taken {
-            found.entry(name).or_default().insert(from);
+            found.entry(format!("{}{name}", item.scope)).or_default().insert(from);
         }
     }
     found
@@ -38,9 +38,13 @@ fn python(tree: &Tree<'_>, at: usize) -> Vec<(String, String)> {
                 let of = |field: &str| tree.field(part, field).map(|node| tree.words(node)).unwrap_or_default();
                 (of("alias").to_owned(), format!("{from}{}", of("name")))
             }
+            // `import os.path` gives the name `os`.
+            _ if module.is_none() => {
+                let root = tree.words(part).split('.').next().unwrap_or_default();
+                (root.to_owned(), root.to_owned())
+            }
             _ => (tree.words(part).to_owned(), format!("{from}{}", tree.words(part))),
         })
-        .map(|(name, from)| (name.split('.').next().unwrap_or(&name).to_owned(), from))
         .collect()
 }
 
@@ -49,12 +53,20 @@ fn go(tree: &Tree<'_>, at: usize) -> Vec<(String, String)> {
     let name = match tree.field(at, "name").map(|name| tree.words(name)) {
         Some(".") => "*",
         Some(name) => name,
-        None => path.rsplit('/').next().unwrap_or(path),
+        None => {
+            let is_version = |part: &&str| part.strip_prefix('v').is_some_and(|rest| rest.parse::<u32>().is_ok());
+            let last = path.rsplit('/').find(|part| !is_version(part)).unwrap_or(path);
+            last.split_once(".v").map_or(last, |(name, _)| name)
+        }
     };
     vec![(name.to_owned(), path.to_owned())]
 }
 
 fn script(tree: &Tree<'_>, at: usize) -> Vec<(String, String)> {
+    if let Some(clause) = tree.child_of_kind(at, "import_require_clause") {
+        let name = tree.parts(clause).next().map(|name| tree.words(name)).unwrap_or_default();
+        return vec![(name.to_owned(), tree.words(clause).to_owned())];
+    }
     let from = tree.field(at, "source").and_then(|source| tree.string(source)).unwrap_or_default();
     let Some(clause) = tree.child_of_kind(at, "import_clause") else {
         // It is run, and takes nothing.

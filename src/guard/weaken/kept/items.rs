@@ -26,8 +26,9 @@ pub(in super::super) struct Item {
     pub(in super::super) nodes: Vec<usize>,
     /// What it holds, each by itself.
     pub(in super::super) body: Option<usize>,
-    /// The groups around it.
+    /// The groups around it, and what the nearest is; nothing where there is none.
     pub(in super::super) scope: String,
+    pub(in super::super) within: &'static str,
     pub(in super::super) name: String,
     pub(in super::super) line: u32,
     pub(in super::super) sort: Sort,
@@ -37,16 +38,16 @@ pub(in super::super) struct Item {
 /// The items of a file, by their lines.
 pub(in super::super) fn items(language: Language, tree: &Tree<'_>) -> Vec<Item> {
     let mut items = Vec::new();
-    let mut open: Vec<(usize, String)> = vec![(0, String::new())];
-    while let Some((holder, scope)) = open.pop() {
+    let mut open: Vec<(usize, String, &'static str)> = vec![(0, String::new(), "")];
+    while let Some((holder, scope, within)) = open.pop() {
         let mut marks = Vec::new();
         for part in tree.parts(holder).filter(|part| !is_remark(tree, *part)) {
-            if tree.kind(part) == "attribute_item" {
+            if matches!(tree.kind(part), "attribute_item" | "decorator") {
                 marks.push(part);
                 continue;
             }
             if is_list(tree, part) {
-                open.push((part, scope.clone()));
+                open.push((part, scope.clone(), within));
                 continue;
             }
             let mut nodes = std::mem::take(&mut marks);
@@ -54,7 +55,7 @@ pub(in super::super) fn items(language: Language, tree: &Tree<'_>) -> Vec<Item> 
             let body = body(tree, part);
             let name = name(tree, part);
             if let Some(body) = body {
-                open.push((body, format!("{scope}{name}::")));
+                open.push((body, format!("{scope}{name}::"), holder_kind(tree, part)));
             }
             let line = tree.line(nodes.first().copied().unwrap_or(part));
             let mut print =
@@ -63,7 +64,7 @@ pub(in super::super) fn items(language: Language, tree: &Tree<'_>) -> Vec<Item> 
                 print.node(*node);
             }
             let digest = Digest::of_parts(&print.parts);
-            items.push(Item { nodes, body, scope: scope.clone(), sort: sort(tree, part), name, line, digest });
+            items.push(Item { nodes, body, within, scope: scope.clone(), sort: sort(tree, part), name, line, digest });
         }
     }
     items.sort_by_key(|item| item.line);
@@ -75,21 +76,36 @@ pub(in super::super) fn prints(language: Language, name: &str) -> bool {
     language == Language::Go && name.starts_with("Example")
 }
 
-/// A string that stands alone is a comment, unless it has examples that are run.
+/// A string that stands alone is a comment, unless it has examples that are run, or parts that are.
 pub(in super::super) fn is_remark(tree: &Tree<'_>, at: usize) -> bool {
+    if tree.kind(at) != "expression_statement" {
+        return false;
+    }
     let mut parts = tree.parts(at);
-    tree.kind(at) == "expression_statement"
-        && matches!((parts.next(), parts.next()), (Some(one), None) if is_text(tree.kind(one)))
+    let runs = |at: usize| matches!(tree.kind(at), "interpolation" | "template_substitution");
+    matches!((parts.next(), parts.next()), (Some(one), None) if is_text(tree.kind(one)))
+        && !(at..tree.node(at).last).any(runs)
         && !tree.words(at).contains(">>>")
         && !tree.words(at).contains("use strict")
+}
+
+/// What kind of group an item is.
+fn holder_kind(tree: &Tree<'_>, at: usize) -> &'static str {
+    match tree.kind(at) {
+        "decorated_definition" => "class_definition",
+        kind => kind,
+    }
 }
 
 /// What only holds other items, and says nothing of them.
 fn is_list(tree: &Tree<'_>, at: usize) -> bool {
     match tree.kind(at) {
         "var_declaration" | "var_spec_list" | "type_declaration" | "import_declaration" | "import_spec_list" => true,
-        // Where each is counted, their order tells what they are.
-        "const_declaration" => !tree.tokens(at).iter().any(|token| token.text == "iota"),
+        // One without a value of its own has that of the one before it.
+        "const_declaration" => {
+            let is_plain = |spec: usize| tree.kind(spec) != "const_spec" || tree.field(spec, "value").is_some();
+            tree.parts(at).all(is_plain) && !tree.tokens(at).iter().any(|token| token.text == "iota")
+        }
         _ => false,
     }
 }
@@ -176,7 +192,7 @@ fn sort(tree: &Tree<'_>, at: usize) -> Sort {
         "macro_invocation" | "package_clause" => Sort::Test,
         "expression_statement" => {
             let callee = called(tree, at).and_then(|call| tree.field(call, "function"));
-            if callee.is_some_and(|callee| makes_tests(tree, callee)) {
+            if callee.is_some_and(|callee| makes_tests(tree, callee)) && hands_over(tree, at) {
                 Sort::Test
             } else if !given(tree, at).is_empty() {
                 Sort::Named
@@ -190,6 +206,15 @@ fn sort(tree: &Tree<'_>, at: usize) -> Sort {
         _ if !given(tree, at).is_empty() => Sort::Named,
         _ => Sort::Other,
     }
+}
+
+/// Whether a call is handed a function: `test.skip(true, "later")` is none that makes a test.
+fn hands_over(tree: &Tree<'_>, at: usize) -> bool {
+    let arguments = called(tree, at).and_then(|call| tree.field(call, "arguments"));
+    let mut parts = arguments.into_iter().flat_map(|all| tree.parts(all));
+    parts.any(|part| {
+        matches!(tree.kind(part), "arrow_function" | "function_expression" | "identifier" | "call_expression")
+    })
 }
 
 /// The type that something is added to.
@@ -269,11 +294,24 @@ impl Print<'_, '_> {
     }
 }
 
-/// Whether a node is more than layout: commas are told by what they part, and ends of statements by where they stand.
+/// Whether a node is more than layout: the last comma of a list is, and so are ends of statements where a line ends them too.
 pub(in super::super) fn says(language: Language, tree: &Tree<'_>, at: usize, remarks: bool) -> bool {
     let kind = tree.kind(at);
     let script = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
-    (remarks || !is_comment(kind)) && kind != "," && !(script && kind == ";") && !is_remark(tree, at)
+    (remarks || !is_comment(kind))
+        && !(kind == "," && is_last(tree, at))
+        && !(script && kind == ";")
+        && !is_remark(tree, at)
+}
+
+/// A comma behind which a list ends, where that says nothing.
+fn is_last(tree: &Tree<'_>, at: usize) -> bool {
+    let Some(up) = tree.up(at) else { return false };
+    let mut next = tree.node(at).last.max(at + 1);
+    while next < tree.node(up).last && is_comment(tree.kind(next)) {
+        next = tree.node(next).last.max(next + 1);
+    }
+    matches!(tree.kind(next), ")" | "]" | "}") && !matches!(tree.kind(up), "subscript" | "token_tree" | "array_pattern")
 }
 
 pub(in super::super) fn is_leaf(tree: &Tree<'_>, at: usize) -> bool {
