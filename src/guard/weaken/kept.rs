@@ -411,7 +411,7 @@ fn acts(side: &Side<'_>, item: &Item, uses: &Uses<'_>) -> bool {
 /// Whether it is run around tests that do not name it.
 fn is_around(side: &Side<'_>, item: &Item) -> bool {
     let auto = |node: &usize| side.tree.tokens_within(*node, 200).iter().any(|token| token.text == "autouse");
-    let named = || side.gives(item).into_iter().any(|name| names_around(name));
+    let named = || side.gives(item).into_iter().any(names_around);
     item.sort != Sort::Import && (named() || item.nodes.iter().any(auto))
 }
 

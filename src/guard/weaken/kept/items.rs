@@ -298,10 +298,12 @@ impl Print<'_, '_> {
 pub(in super::super) fn says(language: Language, tree: &Tree<'_>, at: usize, remarks: bool) -> bool {
     let kind = tree.kind(at);
     let script = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
-    (remarks || !is_comment(kind))
-        && !(kind == "," && is_last(tree, at))
-        && !(script && kind == ";")
-        && !is_remark(tree, at)
+    match kind {
+        "," => !is_last(tree, at),
+        ";" => !script,
+        kind if is_comment(kind) => remarks,
+        _ => !is_remark(tree, at),
+    }
 }
 
 /// A comma behind which a list ends, where that says nothing.
