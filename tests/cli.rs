@@ -138,7 +138,7 @@ fn a_flow_is_written_with_all_that_its_reader_needs() {
 fn an_unknown_flow_is_answered_with_those_that_exist() {
     let ended = run_anywhere(&["flow", "export", "pipelin"]);
     assert_eq!((ended.code, ended.out.as_str()), (2, ""));
-    assert!(ended.err.contains("[possible values: merge, pipeline, task]"), "{}", ended.err);
+    assert!(ended.err.contains("[possible values: merge, task, pipeline]"), "{}", ended.err);
     assert_eq!(run_anywhere(&["flow", "export", "merge", "--format", "svg"]).code, 2);
 }
 

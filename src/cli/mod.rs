@@ -139,7 +139,7 @@ impl Command {
             Self::Serve(args) => serve::run(&args).await,
             Self::Snapshot(args) => snapshot::run(&args).await,
             Self::Status(args) => status::run(&args).await,
-            Self::Task(args) => task::run(&args),
+            Self::Task(args) => task::run(&args).await,
             Self::Twin(args) => twin::run(&args).await,
             Self::Wave(args) => wave::run(&args),
         }

@@ -102,6 +102,8 @@ struct Summary {
     flow: FlowName,
     /// The pipeline's stage; the merge flow has none in its records.
     stage: Option<Stage>,
+    /// A task's phase.
+    phase: Option<crate::flow::task::Stage>,
     open: bool,
     merged: Option<String>,
 }
@@ -229,6 +231,8 @@ struct Remembered {
 enum Named {
     Manifest(Digest),
     Log(Digest),
+    /// What an agent's pass at a task came to.
+    Pass(Digest),
 }
 
 /// Proves the files of a change's folder from the first record on, and holds the end against its checkpoint and the
@@ -254,6 +258,7 @@ fn examine(
     let named = proven.records.iter().filter_map(|record| match &record.body {
         Body::Frozen { manifest, .. } => Some((record.seq, Named::Manifest(manifest.clone()))),
         Body::Ran(ran) => Some((record.seq, Named::Log(ran.log.clone()))),
+        Body::PassEnded(ended) => ended.log.clone().map(|log| (record.seq, Named::Pass(log))),
         _ => None,
     });
     Examined { named: named.collect(), memory: remembered(&proven.records), state: proven.state, broken }
@@ -346,6 +351,7 @@ async fn lost_file(store: &dyn Store, change: ChangeNumber, named: &[(u64, Named
         let (path, digest, what) = match named {
             Named::Manifest(digest) => (manifest_path(change, digest), digest, "manifest"),
             Named::Log(digest) => (log_path(change, digest), digest, "execution log"),
+            Named::Pass(digest) => (log_path(change, digest), digest, "report of a pass"),
         };
         let (kind, says) = match store.file(&path).await.context("can't read the ledger")? {
             Some(text) if Digest::of(&text) == *digest => continue,
@@ -355,6 +361,7 @@ async fn lost_file(store: &dyn Store, change: ChangeNumber, named: &[(u64, Named
         let (rule, otherwise) = match named {
             Named::Manifest(_) => ("tripwire_missing", "a person says /refreeze on the pull request"),
             Named::Log(_) => ("MRG-08", "push, so that the content is run anew"),
+            Named::Pass(_) => ("AGT-08", "nobody can say any more what was asked and answered in that pass"),
         };
         let next = format!(
             "`git log -p -- {path}` on the ledger's branch shows the commit that did it: revert that one. Where the file can't \
@@ -513,6 +520,7 @@ fn summary(state: &State) -> Summary {
         tip: state.tip.clone(),
         flow: state.flow,
         stage: state.pipeline.as_ref().map(|pipeline| pipeline.stage),
+        phase: state.task.as_ref().map(|task| task.state.stage),
         open: state.open,
         merged: state.merged.as_ref().map(|merged| merged.commit.to_string()),
     }
@@ -554,12 +562,13 @@ fn told(report: &Report) -> String {
     let _ = writeln!(text, "change #{}: {records}, the chain is {verdict}", report.change);
     if let Some(state) = &report.state {
         let stage = state.stage.map(|stage| format!(" at “{}”", words(stage))).unwrap_or_default();
+        let phase = state.phase.map(|phase| format!(" in `{phase}`")).unwrap_or_default();
         let life = match (&state.merged, state.open) {
             (Some(commit), _) => format!("merged as {commit}"),
             (None, true) => "open".to_owned(),
             (None, false) => "closed".to_owned(),
         };
-        let _ = writeln!(text, "state:  {} flow{stage}, {life}", state.flow);
+        let _ = writeln!(text, "state:  {} flow{stage}{phase}, {life}", state.flow);
         let _ = writeln!(text, "tip:    record {}, {}", state.seq, state.tip);
     }
     let _ = writeln!(text, "ledger: {} at {}", out::plain(&report.branch), report.head);

@@ -1,5 +1,8 @@
 //! `phasegate task`: a task's folder, begun and looked at.
 
+mod desk;
+mod work;
+
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -10,12 +13,18 @@ use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
 use super::check::{self, Told};
+use super::run::law_of;
 use super::{Exit, out};
 use crate::finding::{Finding, Verdict, verdict};
+use crate::flow::Actor;
 use crate::flow::task::{Stage, listed};
 use crate::gate::task::sheet::LARGEST;
 use crate::gate::task::{self, STATE, Sheet};
+use crate::ids::Person;
+use crate::ledger::{Body, By, Entry};
+use crate::policy::Policy;
 use crate::repo::{LocalRepo, Reader as _, RepoPath};
+use desk::Desk;
 
 /// The task flow: one task, one folder, nine phases
 ///
@@ -57,6 +66,49 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Let the policy's agent make one pass at a task
+    ///
+    /// It is asked by the phase, works on a copy of what is committed, and what it did becomes a commit on the branch that is checked out. The
+    /// phase that it claims is held against the table and against what was shown: before `review` and `done` the policy's commands are run on it,
+    /// and before `done` a reviewer looks. Exits with 0 where the pass gained something and nothing stands against it, with 1 where something
+    /// does, and with 3 where the task waits for a person.
+    Run {
+        #[command(flatten)]
+        working: Working,
+    },
+    /// Let it make passes until the task is done, waits for a person, or gains nothing
+    ///
+    /// Exits with 0 where the task is done, and with 3 where it waits for a person.
+    Loop {
+        #[command(flatten)]
+        working: Working,
+    },
+    /// Take up a task that waits for a person, there where it was left
+    Reopen {
+        /// The task's folder
+        #[arg(default_value = ".")]
+        folder: PathBuf,
+        /// What was decided, or is there now
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+}
+
+/// How a task is worked on.
+#[derive(Debug, clap::Args)]
+struct Working {
+    /// The task's folder
+    #[arg(default_value = ".")]
+    folder: PathBuf,
+    /// The commit whose policy is taken [default: origin/HEAD, main, master]
+    #[arg(long, value_name = "REV", conflicts_with = "policy")]
+    base: Option<String>,
+    /// Take this policy file instead
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Print `phasegate/task-run@1`
+    #[arg(long)]
+    json: bool,
 }
 
 /// The files of a new task, in the order in which they are written: the one that makes it a task comes last.
@@ -67,8 +119,11 @@ const FILES: [(&str, &str); 4] = [
     (STATE, include_str!("../../templates/task/STATE.md")),
 ];
 
-pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.command {
+        Command::Run { working } => passes(working, false).await,
+        Command::Loop { working } => passes(working, true).await,
+        Command::Reopen { folder, reason } => reopen(folder, reason).await,
         Command::Init { folder, title, json } => init(folder, title.as_deref(), *json),
         Command::Check { folder, since, json } => look(folder, since.as_deref(), *json),
     }
@@ -248,4 +303,113 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     let most = u64::try_from(LARGEST).unwrap_or(u64::MAX).saturating_add(1);
     opened.take(most).read_to_end(&mut bytes).with_context(|| format!("{} can't be read", file.display()))?;
     Ok(bytes)
+}
+
+/// `phasegate/task-run@1`
+#[derive(Serialize)]
+struct Worked<'a> {
+    schema: &'static str,
+    /// The number of its records, on the branch that they are on.
+    change: u64,
+    ledger: &'static str,
+    folder: &'a str,
+    phase: Stage,
+    /// Why it waits, where it does.
+    why: Option<&'a str>,
+    passes: Vec<work::Told>,
+}
+
+async fn passes(working: &Working, again: bool) -> anyhow::Result<Exit> {
+    let root = LocalRepo::around(
+        fs::canonicalize(&working.folder)
+            .with_context(|| format!("there is no folder {}", working.folder.display()))?,
+    );
+    let repo = root.with_context(|| format!("{} is in no git repository", working.folder.display()))?;
+    let law = law_of(&repo, working.base.as_deref(), working.policy.as_deref())?;
+    let mut desk = Desk::open(&working.folder, &law).await?;
+    let from = work::From { base: working.base.as_deref(), policy: working.policy.as_deref() };
+    let mut told: Vec<work::Told> = Vec::new();
+    loop {
+        let pass = work::pass(&mut desk, &law, from).await?;
+        if !working.json {
+            out::text(&shown(&pass))?;
+        }
+        let go_on = again && pass.may_go_on();
+        told.push(pass);
+        if !go_on {
+            break;
+        }
+    }
+    let task = desk.task()?;
+    let stage = task.state.stage;
+    let last = told.last();
+    let exit = match stage {
+        _ if last.is_some_and(|last| last.interrupted) => Exit::Interrupted,
+        Stage::Done => Exit::Fine,
+        stage if stage.is_waiting() => Exit::Human,
+        _ if again => Exit::Finding,
+        _ => Exit::found(last.is_some_and(|last| last.findings.iter().any(Finding::blocks))),
+    };
+    if working.json {
+        let (change, folder, why) = (desk.number()?, desk.folder.as_str(), task.why.as_deref());
+        out::json(&Worked {
+            schema: "phasegate/task-run@1",
+            change,
+            ledger: desk::BRANCH,
+            folder,
+            phase: stage,
+            why,
+            passes: told,
+        })?;
+        return Ok(exit);
+    }
+    let mut text = format!("{} {} {}\n", "TASK".bold(), out::plain(&desk.folder), stage);
+    if let Some(why) = task.why.as_deref().filter(|_| stage.is_waiting()) {
+        let _ = writeln!(text, "It waits for a person: {}", out::plain(&why.replace('\n', " ")));
+        let _ = writeln!(
+            text,
+            "`phasegate task reopen {} --reason TEXT` takes it up where it was left.",
+            out::plain(&desk.folder)
+        );
+    }
+    out::text(&text)?;
+    Ok(exit)
+}
+
+/// One pass, for people.
+fn shown(pass: &work::Told) -> String {
+    let Some(number) = pass.pass else { return check::lines(&pass.findings) };
+    let gained: Vec<&str> = pass.gained.iter().map(|one| one.as_str()).collect();
+    let gained = if gained.is_empty() { "nothing".to_owned() } else { gained.join(", ") };
+    let way = match pass.from == pass.to {
+        true => format!("stays in {}", pass.to),
+        false => format!("{} → {}", pass.from, pass.to),
+    };
+    let mut text = format!("{} {number}: {way}; gained: {gained}", "PASS".bold());
+    if let Some(commit) = &pass.commit {
+        let _ = write!(text, "; {}", commit.short());
+    }
+    text.push('\n');
+    text.push_str(&check::lines(&pass.findings));
+    text
+}
+
+async fn reopen(folder: &Path, reason: &str) -> anyhow::Result<Exit> {
+    let reason: Vec<&str> = reason.split_whitespace().collect();
+    let reason = reason.join(" ");
+    if reason.chars().filter(|c| c.is_alphanumeric()).count() < 3 {
+        bail!("say in a few words what was decided, or what is there now: --reason TEXT");
+    }
+    let mut desk = Desk::open(folder, &Policy::default()).await?;
+    let state = desk.task()?.state;
+    let Some(to) = state.left.filter(|_| state.stage.is_waiting()) else {
+        bail!("the task is in `{}`, and waits for nobody; `phasegate task run {}` goes on", state.stage, desk.folder);
+    };
+    let person = Person { id: 0, login: desk::name(&desk.root), bot: false };
+    let by = By::Person { person, role: "here".to_owned() };
+    let body = Body::TaskMoved { to, actor: Actor::Human, why: Some(reason), frame: None };
+    desk.append(vec![Entry::new(by, None, body)]).await?;
+    work::put_back(&desk, to)?;
+    out::text(&format!("{} {} {to}\n", "TASK".bold(), out::plain(&desk.folder)))?;
+    Ok(Exit::Fine)
 }

@@ -102,7 +102,7 @@ fn is_needed(draft: &Draft<'_>, source: Source) -> bool {
             pipeline.phase().is_some_and(|phase| phase >= Phase::Build)
                 && !subject.changed.iter().all(|path| build::is_paper(path))
         }
-        (FlowName::Merge, ..) => policy.merge.require.contains(&Require::Verify),
+        (FlowName::Merge | FlowName::Task, ..) => policy.merge.require.contains(&Require::Verify),
         _ => false,
     }
 }

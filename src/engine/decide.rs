@@ -590,7 +590,7 @@ fn claims(draft: &mut Draft<'_>, before: &State, happened: &[Happened]) -> Resul
         (Some(pipeline), _) => pipeline.phase(),
         // Without phases what is claimed is the exit: that it may be merged.
         (None, FlowName::Merge) => Some(Phase::Verify),
-        (None, FlowName::Pipeline) => None,
+        (None, FlowName::Task | FlowName::Pipeline) => None,
     };
     let Some(current) = current.filter(|_| draft.state.open || draft.state.pipeline.is_some()) else { return Ok(()) };
     let new_head =

@@ -53,7 +53,7 @@ fn found(draft: &Draft<'_>) -> BTreeSet<String> {
     let of = |phase| phase::judge(phase, &draft.state, draft.world).findings;
     let phases: Vec<_> = match draft.state.flow {
         FlowName::Pipeline => [Phase::Build, Phase::Reconcile, Phase::Verify].into_iter().flat_map(of).collect(),
-        FlowName::Merge => Vec::new(),
+        FlowName::Merge | FlowName::Task => Vec::new(),
     };
     let all = merge.into_iter().chain(phases).filter(|finding| finding.blocks() && !finding.waiting);
     all.filter_map(|finding| acceptable(&finding.rule).ok()).map(str::to_owned).collect()

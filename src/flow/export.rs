@@ -43,18 +43,12 @@ pub struct File {
     pub text: String,
 }
 
-/// The name of the flow of one task. No policy chooses it: a task has it in its folder.
-const TASK: &str = "task";
-
 impl Exported {
     /// Every table there is.
-    pub const NAMES: [&str; 3] = [FlowName::Merge.as_str(), FlowName::Pipeline.as_str(), TASK];
+    pub const NAMES: [&str; 3] = [FlowName::Merge.as_str(), FlowName::Task.as_str(), FlowName::Pipeline.as_str()];
 
     pub fn named(name: &str) -> Option<Self> {
-        match FlowName::ALL.into_iter().find(|flow| flow.as_str() == name) {
-            Some(flow) => Some(Self::of(flow)),
-            None => (name == TASK).then(Self::task),
-        }
+        FlowName::ALL.into_iter().find(|flow| flow.as_str() == name).map(Self::of)
     }
 
     pub fn of(flow: FlowName) -> Self {
@@ -64,6 +58,14 @@ impl Exported {
                 Stage::Ideating.as_str(),
                 Stage::ALL.iter().map(|stage| stage.as_str()).collect(),
                 TRANSITIONS
+                    .iter()
+                    .map(|(action, from, to)| edge(action.as_str(), from.as_str(), to.as_str()))
+                    .collect(),
+            ),
+            FlowName::Task => (
+                task::Stage::default().as_str(),
+                task::Stage::ALL.map(task::Stage::as_str).to_vec(),
+                task::TRANSITIONS
                     .iter()
                     .map(|(action, from, to)| edge(action.as_str(), from.as_str(), to.as_str()))
                     .collect(),
@@ -78,21 +80,6 @@ impl Exported {
             ),
         };
         Self { schema: "phasegate/flow@1", name: flow.as_str(), initial, states, transitions }
-    }
-
-    fn task() -> Self {
-        let edge = |(action, from, to): &(task::Action, task::Stage, task::Stage)| Edge {
-            action: action.as_str(),
-            from: from.as_str(),
-            to: to.as_str(),
-        };
-        Self {
-            schema: "phasegate/flow@1",
-            name: TASK,
-            initial: task::Stage::default().as_str(),
-            states: task::Stage::ALL.map(task::Stage::as_str).to_vec(),
-            transitions: task::TRANSITIONS.iter().map(edge).collect(),
-        }
     }
 
     pub fn print(&self, format: Format) -> String {

@@ -26,16 +26,19 @@ use serde::{Deserialize, Serialize};
 pub enum FlowName {
     /// No phases: only the merge gate on verify and review evidence.
     Merge,
+    /// One task, in nine phases.
+    Task,
     /// A whole change, from scope to deployment.
     Pipeline,
 }
 
 impl FlowName {
-    pub const ALL: [FlowName; 2] = [FlowName::Merge, FlowName::Pipeline];
+    pub const ALL: [FlowName; 3] = [FlowName::Merge, FlowName::Task, FlowName::Pipeline];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             FlowName::Merge => "merge",
+            FlowName::Task => "task",
             FlowName::Pipeline => "pipeline",
         }
     }

@@ -145,6 +145,36 @@ pub const TRANSITIONS: &[(Action, Stage, Stage)] = {
     ]
 };
 
+/// What a pass gained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Progress {
+    /// Code or documents changed.
+    Change,
+    /// The phase moved.
+    State,
+    /// There is more evidence, or evidence of other content.
+    Evidence,
+    /// What is in the way is said more clearly.
+    Blocker,
+    /// Less speaks against it.
+    Risk,
+}
+
+impl Progress {
+    pub const ALL: [Self; 5] = [Self::Change, Self::State, Self::Evidence, Self::Blocker, Self::Risk];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Change => "change",
+            Self::State => "state",
+            Self::Evidence => "evidence",
+            Self::Blocker => "blocker",
+            Self::Risk => "risk",
+        }
+    }
+}
+
 /// A task's place in the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct State {

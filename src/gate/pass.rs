@@ -19,6 +19,8 @@ pub const OWN: &str = "AGT-04";
 /// Something that a scout says is not where it says, or is no finding.
 pub const SCOUTED: &str = "AGT-05";
 
+/// What all passes may take together is used up.
+pub const BUDGET: &str = "AGT-07";
 /// It ran without all walls.
 pub const UNCONFINED: &str = "AGT-06";
 

@@ -29,6 +29,10 @@ pub enum FoldError {
     Unlawful { seq: u64, refusal: Refusal },
     #[error("record {seq} takes a step of the pipeline, and the change is in no pipeline")]
     NoPipeline { seq: u64 },
+    #[error("record {seq} is about a task, and the change is none")]
+    NoTask { seq: u64 },
+    #[error("record {seq} begins or ends a pass that can't be begun or ended")]
+    NoPass { seq: u64 },
     #[error("record {seq} says nothing of the content it is about")]
     NoSubject { seq: u64 },
     #[error("record {seq} answers a run that was not asked for, or was answered")]
@@ -138,6 +142,7 @@ impl State {
             answered: None,
             face: Face { began: Some(record.at), ..Face::default() },
             memory: None,
+            task: None,
         })
     }
 
@@ -173,7 +178,7 @@ impl State {
                         self.hold(seq);
                     }
                     (FlowName::Pipeline, Some(_)) => self.beside(&Beside::Mode { mode: *mode }, seq),
-                    (FlowName::Merge, _) => self.pipeline = None,
+                    (FlowName::Merge | FlowName::Task, _) => self.pipeline = None,
                 }
             }
             Body::Subject { why, pushed_by, present, origin, based_since, older_reviews, older_runs } => {
@@ -256,6 +261,9 @@ impl State {
                     // What was taken up there is done, or left again.
                     _ => self.recovered = self.recovered.take().filter(|one| Some(one.phase) == phase),
                 }
+            }
+            Body::TaskBegun { .. } | Body::TaskMoved { .. } | Body::PassBegun(_) | Body::PassEnded(_) => {
+                self.tasked(&record.body, seq)?;
             }
             Body::Beside { fact } => self.beside(fact, seq),
             Body::Claimed { phase, how } => {

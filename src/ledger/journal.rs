@@ -258,6 +258,7 @@ impl Ledger {
             let named = match &entry.body {
                 Body::Frozen { manifest, .. } => Some(manifest_path(change, manifest)),
                 Body::Ran(ran) => Some(log_path(change, &ran.log)),
+                Body::PassEnded(ended) => ended.log.as_ref().map(|log| log_path(change, log)),
                 _ => None,
             };
             if let (Some(path), Some(text)) = (named, &entry.file) {

@@ -172,7 +172,7 @@ pub(super) struct Run {
 /// The gates of a slice in this flow, by name.
 pub fn gates_of(flow: FlowName) -> Gates {
     match flow {
-        FlowName::Merge => Gates { iteration: Vec::new(), exit: vec!["merge".to_owned()] },
+        FlowName::Merge | FlowName::Task => Gates { iteration: Vec::new(), exit: vec!["merge".to_owned()] },
         FlowName::Pipeline => {
             let names = |of: &dyn Fn(Phase) -> bool| {
                 Phase::ALL.into_iter().filter(|phase| of(*phase)).map(|phase| phase.as_str().to_owned()).collect()

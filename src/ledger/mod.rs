@@ -27,6 +27,7 @@ pub mod risk;
 pub mod snapshot;
 pub mod state;
 pub mod store;
+pub mod task;
 pub mod unsigned;
 
 pub use chain::{Anchor, Anchors, Break, BreakKind, KeyRing, Signer};

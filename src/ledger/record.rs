@@ -17,6 +17,7 @@ use super::risk::Waiver;
 use super::snapshot::{self, Cap, FactId, SliceId};
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline::Beside;
+use crate::flow::task;
 use crate::flow::{Action, Actor, FlowName, Mode, Phase, Refusal};
 use crate::ids::{BlobId, ChangeNumber, CommitId, Digest, Person, RepoId};
 use crate::policy::{Autonomy, Declared, RunGate};
@@ -449,6 +450,24 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
+    /// It is a task, with its files in this folder.
+    TaskBegun {
+        folder: String,
+    },
+    /// A task goes to another phase.
+    TaskMoved {
+        to: task::Stage,
+        actor: Actor,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+        /// What it is held to from here on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        frame: Option<Digest>,
+    },
+    /// An agent is at work on a task.
+    PassBegun(super::task::Begun),
+    /// What came of it.
+    PassEnded(Box<super::task::Ended>),
     /// A fact beside the table.
     Beside {
         fact: Beside,

@@ -18,6 +18,7 @@ use super::record::{
 };
 use super::resolution::{Fix, Split};
 use super::risk::Accepted;
+use super::task::Task;
 use crate::finding::{Finding, GateName, Verdict};
 use crate::flow::pipeline;
 use crate::flow::{FlowName, Mode, Phase, merge};
@@ -230,6 +231,9 @@ pub struct State {
     /// Its latest snapshot; none before there is a law.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
+    /// The task that it is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<Box<Task>>,
 }
 
 /// A lease that ran out.

@@ -30,6 +30,7 @@ const KEYS: &[&str] = &[
     "freeze",
     "secrets",
     "agents",
+    "budget",
     "log",
     "limits",
     "ledger",
@@ -50,7 +51,7 @@ fn set<T>(field: &mut T, value: Option<T>) {
 
 pub(super) fn policy(d: &mut Decoder, root: &Spot<'_>) -> Policy {
     let mut p = Policy::default();
-    let Some(f) = d.map(root, KEYS, &["budget"]) else { return p };
+    let Some(f) = d.map(root, KEYS, &[]) else { return p };
     if let Some(spot) = f.get("version") {
         version(d, spot);
     }

@@ -69,7 +69,7 @@ fn the_documented_example_is_valid_and_is_accepted_by_the_schema() {
     assert!(schema.is_valid(&json), "{:?}", schema.iter_errors(&json).map(|e| e.to_string()).collect::<Vec<_>>());
     assert!(schema.is_valid(&serde_json::to_value(&p).unwrap()), "what we write ourselves is in the schema too");
     assert_eq!(serde_json::from_value::<Policy>(serde_json::to_value(&p).unwrap()).unwrap(), p);
-    for (pointer, key) in [("", "budget"), ("/merge", "queue"), ("/gates/verify/checks/0", "id"), ("/match/0", "tier")]
+    for (pointer, key) in [("", "budgets"), ("/merge", "queue"), ("/gates/verify/checks/0", "id"), ("/match/0", "tier")]
     {
         let mut wrong = json.clone();
         wrong.pointer_mut(pointer).unwrap()[key] = true.into();
@@ -256,6 +256,10 @@ fn each_mistake_is_named() {
             "1:43 agents.main.attempts: expected a whole number from 1 to 5, found the number `6` -> Write a whole number from 1 to 5, in plain digits",
         ),
         (
+            "budget: { passes: 3 }",
+            "1:1 budget: this has no effect without an agent -> Name one: `agents: { main: { command: [\"agent-cli\"] } }`, or remove it",
+        ),
+        (
             "flow: task",
             "1:7 flow: `flow: task` is not available in this version of Phasegate; remove it -> Use `merge` or `pipeline`, or remove it",
         ),
@@ -266,7 +270,7 @@ fn each_mistake_is_named() {
         ("? [a, b]\n: c", "1:3 : a key must be a single word -> Write `key: value`"),
         (
             "<<: { flow: merge }",
-            "1:1 <<: unknown key `<<` -> Use `version`, `flow`, `enforce`, `mode`, `autonomy`, `tier`, `branches`, `match`, `people`, `risk`, `merge`, `gates`, `freeze`, `secrets`, `agents`, `log`, `limits`, `ledger`, `deploy`, `base`, `slices`, `labels`, `commands` or `escalation`",
+            "1:1 <<: unknown key `<<` -> Use `version`, `flow`, `enforce`, `mode`, `autonomy`, `tier`, `branches`, `match`, `people`, `risk`, `merge`, `gates`, `freeze`, `secrets`, `agents`, `budget`, `log`, `limits`, `ledger`, `deploy`, `base`, `slices`, `labels`, `commands` or `escalation`",
         ),
     ];
     for (text, expected) in cases {
@@ -385,7 +389,7 @@ fn what_a_merge_group_needs_is_reverify_or_carry() {
 #[test]
 fn what_a_later_version_will_know_is_refused_by_name() {
     let text = include_str!("../../tests/fixtures/policy/later.yml");
-    let expected = [(3, "flow: factory"), (19, "agents.reader.comment"), (20, "budget"), (21, "ledger.repository")];
+    let expected = [(3, "flow: factory"), (19, "agents.reader.comment"), (20, "ledger.repository")];
     let found: Vec<(u32, String)> = bad(text).into_iter().map(|p| (p.line, p.says)).collect();
     let expected: Vec<(u32, String)> = expected
         .into_iter()

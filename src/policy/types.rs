@@ -46,7 +46,7 @@ mod escalating;
 mod gates;
 pub mod security;
 
-pub use agents::{Agent, Agents, Role};
+pub use agents::{Agent, Agents, Budget, Role};
 pub use escalating::{Escalating, Remind};
 pub use gates::*;
 
@@ -177,6 +177,9 @@ pub struct Policy {
     /// Agents at work.
     #[serde(skip_serializing_if = "Agents::says_nothing")]
     pub agents: Agents,
+    /// What the agents of one task may take together.
+    #[serde(skip_serializing_if = "Budget::says_nothing")]
+    pub budget: Budget,
     /// The log of the project, `scaffolding/log.md`.
     #[serde(skip_serializing_if = "Log::says_nothing")]
     pub log: Log,
@@ -218,6 +221,7 @@ impl Default for Policy {
             freeze: Freeze::default(),
             secrets: Secrets::default(),
             agents: Agents::default(),
+            budget: Budget::default(),
             log: Log::default(),
             limits: Limits::default(),
             ledger: Ledger::default(),

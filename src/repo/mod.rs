@@ -49,7 +49,7 @@ pub use owners::{OWNERS, Owners};
 pub use path::RepoPath;
 pub use program::git_runs;
 pub use remote::{Access, Hand, Listed, Listing, Page, Remote, Sealed, Told};
-pub use take::{LARGEST_TAKEN, TakeError, Taken, taken};
+pub use take::{LARGEST_TAKEN, TakeError, Taken, advance, branch_of, committed, taken};
 pub use update::{Ground, Landed, merged_in};
 
 pub type Result<T> = std::result::Result<T, Error>;

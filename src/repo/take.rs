@@ -126,25 +126,8 @@ impl Taken {
 
     /// With other bytes in one of its files.
     pub fn with(&mut self, path: &RepoPath, bytes: &[u8]) -> Result<()> {
-        let tree = self.own.find_tree(self.tree)?;
-        let mut index = git2::Index::new()?;
-        index.read_tree(&tree)?;
-        let time = git2::IndexTime::new(0, 0);
-        index.add(&git2::IndexEntry {
-            ctime: time,
-            mtime: time,
-            dev: 0,
-            ino: 0,
-            mode: 0o100_644,
-            uid: 0,
-            gid: 0,
-            file_size: 0,
-            id: self.own.blob(bytes)?,
-            flags: 0,
-            flags_extended: 0,
-            path: path.as_bytes().to_vec(),
-        })?;
-        self.tree = index.write_tree_to(&self.own)?;
+        let tree = with_file(&self.own, &self.own.find_tree(self.tree)?, path, bytes)?;
+        self.tree = tree;
         Ok(())
     }
 
@@ -180,6 +163,71 @@ impl Taken {
         }
         Ok(())
     }
+}
+
+/// A commit after another that differs in one file. No branch is moved.
+pub fn committed(
+    git_folder: &Path,
+    parent: &CommitId,
+    path: &RepoPath,
+    bytes: &[u8],
+    message: &str,
+    by: (&str, &str),
+) -> Result<CommitId> {
+    let repo = Repository::open(git_folder)?;
+    let parent = repo.find_commit(Oid::from_str(parent.as_str())?)?;
+    let tree = with_file(&repo, &parent.tree()?, path, bytes)?;
+    let by = git2::Signature::now(by.0, by.1)?;
+    commit_id(repo.commit(None, &by, &by, message, &repo.find_tree(tree)?, &[&parent])?)
+}
+
+/// The tree with other bytes in one of its files.
+fn with_file(repo: &Repository, tree: &Tree<'_>, path: &RepoPath, bytes: &[u8]) -> Result<Oid> {
+    let mut index = git2::Index::new()?;
+    index.read_tree(tree)?;
+    let time = git2::IndexTime::new(0, 0);
+    index.add(&git2::IndexEntry {
+        ctime: time,
+        mtime: time,
+        dev: 0,
+        ino: 0,
+        mode: 0o100_644,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id: repo.blob(bytes)?,
+        flags: 0,
+        flags_extended: 0,
+        path: path.as_bytes().to_vec(),
+    })?;
+    Ok(index.write_tree_to(repo)?)
+}
+
+/// The branch that is checked out in a working tree; none where none is.
+pub fn branch_of(root: &Path) -> Result<Option<String>> {
+    let repo = Repository::open(root)?;
+    if repo.head_detached()? {
+        return Ok(None);
+    }
+    let name = repo.find_reference("HEAD")?.symbolic_target().ok().flatten().map(str::to_owned);
+    Ok(name)
+}
+
+/// Brings the branch that is checked out, and its files, from one commit to a later one. Nothing that is not committed is written
+/// over, and a branch that has moved stays.
+pub fn advance(root: &Path, from: &CommitId, to: &CommitId) -> Result<()> {
+    let repo = Repository::open(root)?;
+    let moved =
+        || Error::Fetch("the branch that is checked out has moved in the meantime; nothing was written".to_owned());
+    let (from, to) = (Oid::from_str(from.as_str())?, Oid::from_str(to.as_str())?);
+    let branch = branch_of(root)?.ok_or_else(moved)?;
+    if repo.refname_to_id(&branch)? != from {
+        return Err(moved());
+    }
+    let target = repo.find_object(to, Some(ObjectType::Commit))?;
+    repo.checkout_tree(&target, Some(git2::build::CheckoutBuilder::new().safe()))?;
+    repo.reference_matching(&branch, to, true, from, "phasegate: one pass")?;
+    Ok(())
 }
 
 #[cfg(test)]

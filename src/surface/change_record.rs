@@ -18,7 +18,7 @@ pub fn change_record(state: &State) -> Option<String> {
     let about = state.subject.as_ref()?;
     let exit = match state.flow {
         FlowName::Pipeline => state.pipeline.as_ref().is_some_and(|pipeline| pipeline.holds(Phase::Verify)),
-        FlowName::Merge => {
+        FlowName::Merge | FlowName::Task => {
             let merge = state.gates.get(&GateName::Merge);
             merge.is_some_and(|judged| judged.verdict == Verdict::Pass && judged.about.content == about.content)
         }
@@ -76,7 +76,7 @@ fn verified(state: &State) -> Vec<String> {
             GateName::Phase(Phase::Verify),
             GateName::Merge,
         ],
-        FlowName::Merge => &[GateName::Merge],
+        FlowName::Merge | FlowName::Task => &[GateName::Merge],
     };
     let judged = gates.iter().filter_map(|gate| state.gates.get(gate));
     let evidence = judged.flat_map(|judged| &judged.evidence);

@@ -88,7 +88,7 @@ pub(super) fn tries<'s>(state: &'s State, open: &Escalation) -> Vec<&'s Try> {
     let gate = match (state.flow, open.phase) {
         (FlowName::Pipeline, Some(phase)) => Some(GateName::Phase(phase)),
         (FlowName::Pipeline, None) => None,
-        (FlowName::Merge, _) => Some(GateName::Merge),
+        (FlowName::Merge | FlowName::Task, _) => Some(GateName::Merge),
     };
     state.tries.iter().filter(|one| Some(one.gate) == gate).collect()
 }

@@ -4,6 +4,7 @@
 //! Whatever is in it was written by somebody: it is text, and there is no script, no form, and nothing that is fetched.
 //! It has a size that it does not pass, however long the change's story is: what is left out says where it stands.
 
+mod bundle;
 mod history;
 mod html;
 mod log;
@@ -13,6 +14,7 @@ mod tests;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+pub use bundle::{bundle, is_ours};
 pub use html::content_security_policy;
 use html::{code, finding, link, prose, safe, shell, table};
 

@@ -126,7 +126,7 @@ impl Lacks<'_> {
 }
 
 /// `https://…`, also as `[text](https://…)` or in angle brackets.
-fn is_full(link: &str) -> bool {
+pub(super) fn is_full(link: &str) -> bool {
     let inner = link.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
     let inner = inner.or_else(|| link.strip_suffix(')').and_then(|rest| rest.rsplit_once("](")).map(|(_, at)| at));
     let address = inner.unwrap_or(link);

@@ -4,7 +4,11 @@
 //! says what the phase has to leave behind.
 
 pub mod leave;
+pub mod pass;
+pub mod prompt;
+pub mod review;
 pub mod sheet;
+pub mod shown;
 
 pub use leave::lacks;
 pub use sheet::{Field, STATE, Sheet, read};

@@ -1,4 +1,4 @@
-//! Reading `agents`: the programs that work.
+//! Reading `agents` and `budget`: the programs that work, and what they may take.
 
 use super::gates::{confine, time};
 use super::set;
@@ -15,6 +15,17 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
         p.agents.lease = f.get("lease").and_then(|s| time(d, s));
         p.agents.main = f.get("main").and_then(|s| agent(d, s));
         p.agents.reader = f.get("reader").and_then(|s| agent(d, s));
+    }
+    if let Some(f) = top.get("budget").and_then(|s| d.map(s, &["minutes", "passes", "credits"], &[])) {
+        let number = |d: &mut Decoder, key: &str, most: u64| f.get(key).and_then(|s| d.number(s, 1..=most));
+        let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
+        p.budget.minutes = small(number(d, "minutes", 100_000));
+        p.budget.passes = small(number(d, "passes", 10_000));
+        p.budget.credits = number(d, "credits", 1_000_000_000);
+        if let (None, Some(spot)) = (top.get("agents"), top.get("budget")) {
+            let next = "Name one: `agents: { main: { command: [\"agent-cli\"] } }`, or remove it";
+            d.problem(spot.key, &spot.path, "this has no effect without an agent", next);
+        }
     }
 }
 

@@ -86,3 +86,28 @@ impl Agent {
         self.attempts.unwrap_or(2)
     }
 }
+
+/// What the passes of one task may take together. Without a number there is no limit of that kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Budget {
+    /// Minutes that agents were at work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub minutes: Option<u32>,
+    /// Passes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub passes: Option<u32>,
+    /// What the passes cost, in whatever unit the agents report it. One that reports nothing has used up all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub credits: Option<u64>,
+}
+
+impl Budget {
+    /// A policy written before the key was there keeps its digest.
+    pub(super) fn says_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}

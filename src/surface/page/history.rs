@@ -1,5 +1,6 @@
 //! The records of a change, one after the other, in words.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Home;
@@ -322,6 +323,22 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
         Body::Repaired { files } => {
             let paths: Vec<String> = files.iter().map(|file| code(&file.path)).collect();
             format!("{who} puts {} in step with the code.", paths.join(" and "))
+        }
+        Body::TaskBegun { folder } => format!("It is the task in {}.", code(folder)),
+        Body::TaskMoved { to, why, .. } => {
+            let why = why.as_ref().map(|why| format!(": {}", prose(&quoted(why)))).unwrap_or_default();
+            format!("{who} takes the task to {}{why}.", code(to.as_str()))
+        }
+        Body::PassBegun(begun) => format!("Pass {} begins.", begun.pass),
+        Body::PassEnded(ended) => {
+            let gained: Vec<&str> = ended.gained.iter().map(|one| one.as_str()).collect();
+            let gained = if gained.is_empty() { "nothing".to_owned() } else { gained.join(", ") };
+            let rules: BTreeSet<&str> = ended.findings.iter().map(|one| one.rule.as_str()).collect();
+            let against = match rules.is_empty() {
+                true => String::new(),
+                false => format!("; against it: {}", code(&rules.into_iter().collect::<Vec<_>>().join(", "))),
+            };
+            format!("Pass {} is over; it gained {gained}{against}.", ended.pass)
         }
         Body::Agreed { rule, reason } => format!("{who} agrees to {}: {}.", code(rule), prose(&quoted(reason))),
         Body::Tampered { what, .. } => format!("<b class=\"bad\">Tampered</b>: {}", safe(what)),
