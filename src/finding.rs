@@ -12,6 +12,8 @@ use crate::flow::Phase;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GateName {
     Phase(Phase),
+    /// Whether what a task claims holds.
+    Task,
     Merge,
 }
 
@@ -19,6 +21,7 @@ impl GateName {
     pub fn as_str(self) -> &'static str {
         match self {
             GateName::Phase(phase) => phase.as_str(),
+            GateName::Task => "task",
             GateName::Merge => "merge",
         }
     }
@@ -39,8 +42,10 @@ impl Serialize for GateName {
 impl<'de> Deserialize<'de> for GateName {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        if text == "merge" {
-            return Ok(GateName::Merge);
+        for gate in [GateName::Task, GateName::Merge] {
+            if text == gate.as_str() {
+                return Ok(gate);
+            }
         }
         Phase::parse(&text)
             .map(GateName::Phase)

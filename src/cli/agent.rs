@@ -18,7 +18,7 @@ use super::{Exit, check, out};
 use crate::finding::{Finding, Verdict, bounded, verdict};
 use crate::gate::pass as rules;
 use crate::ids::CommitId;
-use crate::policy::{Policy, Role};
+use crate::policy::{Adapter, Policy, Role};
 use crate::repo::{LocalRepo, Reader as _};
 use crate::runner::Orphans;
 use crate::runner::pass::{self, Passed, Report};
@@ -148,6 +148,13 @@ impl Asked<'_> {
                 crate::policy::PATH
             );
         };
+        if let Adapter::Comment(_) | Adapter::Workflow(_) = agent.adapter() {
+            bail!(
+                "the policy's agent works elsewhere and is reached from GitHub\nSay `/task run` on the pull request; or name a program, with \
+                 `command`, in {}",
+                crate::policy::PATH
+            );
+        }
         let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         let below = std::env::var_os("RUNNER_TEMP").filter(|folder| !folder.is_empty());
         let below = below.map_or_else(std::env::temp_dir, PathBuf::from);

@@ -213,7 +213,10 @@ async fn on_github(number: u64, place: &Place, slug: &Slug) -> anyhow::Result<Re
 fn report(state: &State, advisory: bool, proven: bool) -> Report {
     let (stage, waits) = match &state.pipeline {
         Some(pipeline) => (words(pipeline.stage), waits_for_human(pipeline.stage)),
-        None => (state.merge.as_str().to_owned(), false),
+        None => match state.task.as_ref().filter(|_| state.flow == FlowName::Task && state.merged.is_none()) {
+            Some(task) => (format!("task {}", task.state.stage), task.state.stage.is_waiting()),
+            None => (state.merge.as_str().to_owned(), false),
+        },
     };
     let proposed = state.pipeline.as_ref().is_some_and(|pipeline| pipeline.stage == Stage::IterationProposed);
     let waits_for = match (&state.stopped, &state.escalation) {

@@ -1,6 +1,7 @@
 //! Answers to a stop: what lets a change go on, sends it back or gives it up.
 
 use super::decide::Draft;
+use super::task;
 use super::verbs::not_now;
 use crate::flow::{Action, Actor, Refusal, Stage};
 use crate::ledger::record::{Moment, Outcome};
@@ -91,7 +92,7 @@ impl Answerer<'_> {
         draft.by(self.by.clone(), Body::Resumed { reason: reason.to_owned(), said: Some(self.said) })?;
         match action {
             Some(action) => self.step(draft, action),
-            None => Ok(()),
+            None => task::reopened(draft, self.by, reason),
         }
     }
 }

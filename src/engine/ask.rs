@@ -5,6 +5,7 @@
 
 use super::decide::{Draft, Happened};
 use crate::flow::{FlowName, Phase, Refusal};
+use crate::gate::task::change;
 use crate::gate::world::Asks;
 use crate::gate::{asked, build};
 use crate::ids::Digest;
@@ -102,7 +103,9 @@ fn is_needed(draft: &Draft<'_>, source: Source) -> bool {
             pipeline.phase().is_some_and(|phase| phase >= Phase::Build)
                 && !subject.changed.iter().all(|path| build::is_paper(path))
         }
-        (FlowName::Merge | FlowName::Task, ..) => policy.merge.require.contains(&Require::Verify),
+        (FlowName::Merge, ..) => policy.merge.require.contains(&Require::Verify),
+        // What a task is made of is run when it says that it is through.
+        (FlowName::Task, ..) => change::wants_proof(&draft.state, draft.world),
         _ => false,
     }
 }

@@ -42,6 +42,7 @@ pub enum Verb {
     Audit,
     Heal,
     RiskAccept,
+    Task,
 }
 
 /// What a command takes after its name.
@@ -127,6 +128,17 @@ pub const COMMANDS: &[Spec] = &[
     Spec {
         args: Args::OneOf(&["start", "validated", "iterate"]),
         ..moves("pmf", Verb::Pmf, "Begins or ends the validation with real users.")
+    },
+    Spec {
+        args: Args::OneOf(&["run", "loop", "pause"]),
+        binds: false,
+        flow: Some(FlowName::Task),
+        ..spec(
+            "task",
+            Verb::Task,
+            May::Move,
+            "Asks the agent for a pass at the task, for one after the other, or for no more.",
+        )
     },
     Spec {
         args: Args::Form("\"WHAT\" --scope \"WHY in: GLOBS out: GLOBS\""),

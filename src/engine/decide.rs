@@ -23,6 +23,7 @@ use super::memory;
 use super::repair;
 use super::risk;
 use super::stop;
+use super::task;
 use super::verbs::on_escalation;
 use crate::fact::Comment;
 use crate::flow::merge::Stage as MergeStage;
@@ -32,6 +33,7 @@ use crate::gate::aside;
 use crate::gate::papers::Followed;
 use crate::gate::people::{May, Standing};
 use crate::gate::phase::Outcome as GateOutcome;
+use crate::gate::task::change;
 use crate::gate::world::{Review, World};
 use crate::gate::{Finding, GateName, Verdict, build, merge, papers, phase, reconcile, review};
 use crate::ids::{ChangeNumber, CommitId, Digest, Person, RepoId};
@@ -72,6 +74,8 @@ pub enum Happened {
     Displayed { issue: u64, shown: Shown },
     /// A run that was asked for has answered.
     Ran(Box<Answer>),
+    /// The agent can't be asked for this pass.
+    Unreached { pass: u32, why: String },
     /// Somebody said something that is no command.
     Spoke(Person),
     /// It is so late now. Told where the policy gives leases.
@@ -272,6 +276,7 @@ pub fn decide(
     lease::heard(&mut draft, happened)?;
     risk::end(&mut draft, happened)?;
     let mut unheard = BTreeSet::new();
+    let now = task::now(happened);
     for order in in_order(happened) {
         let there = happened.iter().find_map(|one| match one {
             Happened::Displayed { issue, shown } if *issue == order.comment.number => Some(shown),
@@ -280,10 +285,12 @@ pub fn decide(
         let shown = if on_escalation(&draft, order) { there } else { shown };
         hear(&mut draft, order, shown, &mut unheard)?;
         // The next command of the same comment finds what became of this one.
-        gates(&mut draft)?;
+        gates(&mut draft, now)?;
     }
     claims(&mut draft, &before, happened)?;
-    gates(&mut draft)?;
+    gates(&mut draft, now)?;
+    task::unreached(&mut draft, happened)?;
+    task::begin(&mut draft, now)?;
     lease::end(&mut draft, happened)?;
     red_pushes(&mut draft)?;
     if draft.state.open {
@@ -387,6 +394,7 @@ fn law(draft: &mut Draft<'_>) -> Result<(), Refusal> {
             FlowName::Merge
         }
         crate::policy::Flow::Merge => FlowName::Merge,
+        crate::policy::Flow::Task => FlowName::Task,
         crate::policy::Flow::Pipeline => FlowName::Pipeline,
     };
     let mode = match wanted.mode {
@@ -612,13 +620,13 @@ fn claims(draft: &mut Draft<'_>, before: &State, happened: &[Happened]) -> Resul
 /// The most gates that one decision can pass: all of them, and each that went stale once more.
 const MOST_GATES: usize = 24;
 
-fn gates(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn gates(draft: &mut Draft<'_>, now: Option<jiff::Timestamp>) -> Result<(), Refusal> {
     for _ in 0..MOST_GATES {
         ask::by_itself(draft)?;
         freeze::take(draft)?;
         renew(draft)?;
         freeze::take(draft)?;
-        if !judge_current(draft)? {
+        if !(judge_current(draft)? || task::judge(draft, now)?) {
             break;
         }
     }
@@ -806,7 +814,7 @@ pub(super) fn take_up(draft: &mut Draft<'_>, phase: Phase) -> Result<(), Refusal
 }
 
 /// Records a judgement that counts for nothing but to be seen, if it says something new.
-fn record_judgement(
+pub(super) fn record_judgement(
     draft: &mut Draft<'_>,
     gate: GateName,
     verdict: Verdict,
@@ -823,7 +831,7 @@ fn record_judgement(
         });
     // A preview is one look at one head: more findings on it, or a base that moved under it, are shown, not tallied.
     let same_preview = claimed.is_none()
-        && matches!(gate, GateName::Phase(_))
+        && gate != GateName::Merge
         && draft.state.gates.get(&gate).is_some_and(|last| {
             // What the bot commits on top is no other push.
             last.verdict == verdict && (last.about.head == about.head || last.about.content == about.content)
@@ -849,4 +857,9 @@ pub fn merge_gate(state: &State, world: &World) -> merge::Judgement {
 pub fn phase_gate(state: &State, world: &World) -> Option<(Phase, phase::Judgement)> {
     let phase = state.pipeline.as_ref().and_then(pipeline::State::phase)?;
     Some((phase, phase::judge(phase, state, world)))
+}
+
+/// How a task's claim looks now, for people to see.
+pub fn task_gate(state: &State, world: &World) -> Option<change::Judgement> {
+    (state.flow == FlowName::Task && state.open).then(|| change::judge(state, world))
 }

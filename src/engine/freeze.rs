@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::decide::Draft;
 use crate::flow::pipeline::phase_of;
-use crate::flow::{Phase, Refusal};
+use crate::flow::{Phase, Refusal, task};
 use crate::gate::frozen::tripwire;
 use crate::gate::world::World;
 use crate::guard::{Present, Sealed};
@@ -33,10 +33,16 @@ pub(super) fn take(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 }
 
 fn due(draft: &Draft<'_>) -> Option<(Froze, Arc<Sealed>)> {
-    let pipeline = draft.state.pipeline.as_ref().filter(|_| draft.state.open)?;
+    if !draft.state.open {
+        return None;
+    }
     let present = present(draft)?;
     // Without a valid law nobody knows what is a test.
     let policy = draft.world.policy()?;
+    if let Some(task) = &draft.state.task {
+        return of_task(task.state.stage, draft.state.frozen.is_some()).map(|why| (why, Arc::clone(&present.claimed)));
+    }
+    let pipeline = draft.state.pipeline.as_ref()?;
     if pipeline.holds(Phase::Build) {
         // What only the base has changed trips nothing. So one that anybody may write is no ground to freeze anew on: a test
         // that was weakened there would count as frozen when the change goes into main again.
@@ -48,6 +54,16 @@ fn due(draft: &Draft<'_>) -> Option<(Froze, Arc<Sealed>)> {
     let building = phase_of(pipeline.stage) == Some(Phase::Build);
     let first = draft.state.frozen.is_none() && is_tested(draft.world);
     (claimed && building && first).then(|| (Froze::Claimed, Arc::clone(&present.claimed)))
+}
+
+/// Of a task: what is there as the work on it begins, and what came to it when that is handed in. What has to be mended may need
+/// another version of something, so lock files stay free.
+fn of_task(stage: task::Stage, frozen: bool) -> Option<Froze> {
+    match stage {
+        task::Stage::Implement if !frozen => Some(Froze::Claimed),
+        task::Stage::Verify | task::Stage::Review | task::Stage::Done => Some(Froze::Built),
+        _ => None,
+    }
 }
 
 /// Whether each criterion has a test that names it, as far as BUILD looks for one.

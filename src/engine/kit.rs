@@ -272,6 +272,7 @@ impl Game {
             beyond: Some(BTreeSet::new()),
             handed_in: Vec::new(),
             structural_fix: false,
+            task: None,
         });
         self.world.checks.clear();
     }
@@ -854,6 +855,7 @@ impl Game {
     fn seen<T>(&self, look: impl FnOnce(&State, &Seen<'_>) -> T) -> T {
         let merge = super::merge_gate(self.now(), &self.world);
         let phase = super::phase_gate(self.now(), &self.world);
+        let task = super::task_gate(self.now(), &self.world);
         let slug = "octo/demo".parse().unwrap();
         let seen = Seen {
             slug: &slug,
@@ -861,6 +863,7 @@ impl Game {
             world: &self.world,
             merge: &merge,
             phase: phase.as_ref(),
+            task: task.as_ref(),
             no_issues: self.no_issues,
             advisory: false,
             evidence: "https://github.com/octo/demo/blob/phasegate/ledger/changes/0/7/page/evidence.html",

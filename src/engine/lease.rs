@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::command::Verb;
 use super::decide::{Draft, Happened, take_up};
+use super::task::now;
 use crate::flow::pipeline::{phase_of, retry_action};
 use crate::flow::{Action, Actor, Mode, Phase, Refusal, Stage};
 use crate::gate::GateName;
@@ -19,8 +20,10 @@ use crate::policy::{Policy, Timeout};
 
 /// When the lease on this change runs out, if an agent is at work on it and the policy gives leases.
 pub fn runs_out(state: &State, policy: Option<&Policy>) -> Option<Timestamp> {
-    let lease = policy?.agents.lease?;
-    works(state).then_some(state.active? + length(lease))
+    let pass = state.task.as_ref().filter(|_| state.open).and_then(|task| task.open.as_ref()).map(|open| open.until);
+    let lease = policy?.agents.lease.filter(|_| works(state)).zip(state.active);
+    let lease = lease.map(|(lease, active)| active + length(lease));
+    pass.into_iter().chain(lease).min()
 }
 
 fn length(lease: Timeout) -> SignedDuration {
@@ -46,13 +49,6 @@ pub(super) fn leave_off(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 
 fn lease(draft: &Draft<'_>) -> Option<Timeout> {
     draft.world.policy()?.agents.lease
-}
-
-fn now(happened: &[Happened]) -> Option<Timestamp> {
-    happened.iter().find_map(|one| match one {
-        Happened::Now { at } => Some(*at),
-        _ => None,
-    })
 }
 
 /// Whoever works on the change and spoke, without giving a command.

@@ -22,12 +22,15 @@ mod repair;
 pub(crate) mod resolution;
 mod risk;
 mod stop;
+mod task;
 
 #[cfg(test)]
 mod tests;
 mod verbs;
 
-pub use decide::{Answer, Decision, Happened, MOST_NOTES, Order, Shown, Target, ahead, decide, merge_gate, phase_gate};
+pub use decide::{
+    Answer, Decision, Happened, MOST_NOTES, Order, Shown, Target, ahead, decide, merge_gate, phase_gate, task_gate,
+};
 pub use hear::COMMANDS_AN_HOUR;
 pub use lease::runs_out;
 pub use resolution::fix_of;

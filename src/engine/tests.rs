@@ -18,5 +18,6 @@ mod properties;
 mod reconcile;
 mod review;
 mod risk;
+mod task;
 mod way;
 mod weakened;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::answer::Answerer;
 use super::command::{Args, Given, Spec, Verb, linked_number, rule_and_reason, says_nothing};
 use super::decide::{Draft, Order, Shown, Target};
-use super::{ask, freeze, heal, late, lease::leave_off, memory, resolution, risk, stop};
+use super::{ask, freeze, heal, late, lease::leave_off, memory, resolution, risk, stop, task};
 use crate::finding::{Finding, quoted};
 use crate::flow::pipeline::{Beside, rests, waits_for_human, words};
 use crate::flow::{Action, Actor, FlowName, Phase, Refusal, Stage};
@@ -509,6 +509,7 @@ fn act(draft: &mut Draft<'_>, spec: &Spec, order: &Order, by: &By, commands: &Co
         Verb::Ladder => return memory::ladder(draft, order, by, commands),
         Verb::Audit => return memory::audit(draft, order, by, commands),
         Verb::Heal => return heal::report(draft, order, by),
+        Verb::Task => return task::said(draft, given, by, commands),
         Verb::RiskAccept => return risk::said(draft, order, by, commands),
         Verb::Unblock => return answer.unblock(draft, &given.args),
         Verb::BrakeResolved => return answer.release_brake(draft, &given.args),

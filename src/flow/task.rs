@@ -175,6 +175,16 @@ impl Progress {
     }
 }
 
+/// How agents are to go on with a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Drive {
+    /// By one pass.
+    Once,
+    /// By one pass after the other, until it ends, waits for a person or gains nothing.
+    Loop,
+}
+
 /// A task's place in the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct State {
@@ -202,6 +212,14 @@ pub fn apply(state: State, to: Stage, by: Actor) -> Result<Step, Refusal> {
     }
     let left = to.is_waiting().then_some(from);
     Ok((Some(action), State { stage: to, left }))
+}
+
+/// A fact beside the table: what a task was done with is not what is there any more. It goes back to where that is found out.
+pub fn returned(state: State) -> State {
+    match state.stage {
+        Stage::Done => State { stage: Stage::Verify, left: None },
+        _ => state,
+    }
 }
 
 fn forbidden(state: State, to: Stage) -> Refusal {

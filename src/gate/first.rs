@@ -19,7 +19,8 @@ use crate::policy::Commands;
 /// There is nothing to be done about one that is not open, but for what is to be delivered.
 pub fn against(state: &State) -> Vec<Finding> {
     let phase = state.pipeline.as_ref().and_then(|pipeline| pipeline.phase());
-    let gates = phase.map(GateName::Phase).into_iter().chain([GateName::Merge]);
+    let task = state.task.as_ref().map(|_| GateName::Task);
+    let gates = phase.map(GateName::Phase).into_iter().chain(task).chain([GateName::Merge]);
     let told = |gate: &GateName| state.open || is_delivered(state) && *gate != GateName::Merge;
     let judged = gates.filter(told).filter_map(|gate| Some((gate, state.gates.get(&gate)?)));
     // What was counted for other content says nothing of this one.

@@ -6,16 +6,19 @@
 use super::Finding;
 use crate::finding::quoted;
 use crate::flow::Phase;
+use crate::flow::task::Stage;
 use crate::gate::world::World;
 use crate::guard::Trip;
 use crate::ledger::state::State;
+use crate::ledger::task::Task;
 
 /// So many are told one by one; the rest is counted. Their codes differ, so nothing else would bound them.
 const MOST_TOLD: usize = 50;
 
 /// What stands against a change because of what was frozen.
 pub fn tripwire(state: &State, world: &World) -> Vec<Finding> {
-    let (Some(pipeline), Some(policy)) = (&state.pipeline, world.policy()) else { return Vec::new() };
+    let phased = state.pipeline.is_some() || state.task.is_some();
+    let Some(policy) = world.policy().filter(|_| phased) else { return Vec::new() };
     // What is merged does not change any more, and what is closed is judged when it is open again.
     if !state.open || world.subject.is_none() {
         return Vec::new();
@@ -33,15 +36,23 @@ pub fn tripwire(state: &State, world: &World) -> Vec<Finding> {
             let says = format!("What was frozen is not known: {why}.");
             missing(says, "If the ledger was altered, put that right first. Otherwise: ")
         }
-        None if pipeline.passed.contains_key(&Phase::Build) => {
+        None if is_built(state) => {
+            let what = if state.task.is_some() { "The work has begun" } else { "BUILD has passed" };
             let says = match world.subject.as_ref().map(|subject| &subject.guard.present) {
-                Some(Err(why)) => format!("BUILD has passed, and nothing was frozen: {why}."),
-                _ => "BUILD has passed for older content, and nothing was frozen then.".to_owned(),
+                Some(Err(why)) => format!("{what}, and nothing was frozen: {why}."),
+                _ => format!("{what} for older content, and nothing was frozen then."),
             };
             missing(says, "")
         }
         None => Vec::new(),
     }
+}
+
+/// Whether the point is behind it at which its proof is frozen.
+fn is_built(state: &State) -> bool {
+    let built = state.pipeline.as_ref().is_some_and(|pipeline| pipeline.passed.contains_key(&Phase::Build));
+    let begun = |task: &Task| !matches!(task.state.stage, Stage::Intake | Stage::Shape);
+    built || state.task.as_ref().is_some_and(|task| begun(task) && !task.state.stage.is_waiting())
 }
 
 /// Whether a finding is a confirmed cheat, once a gate run meets it. What is missing is nobody's cheat.
@@ -69,7 +80,7 @@ pub fn reported(state: &State) -> Option<Finding> {
 
 /// The frozen files that are not as they were; or why that is not known. None: nothing is frozen.
 pub fn trips<'w>(state: &State, world: &'w World) -> Option<Result<&'w [Trip], &'w str>> {
-    let frozen = state.frozen.as_ref().filter(|_| state.pipeline.is_some())?;
+    let frozen = state.frozen.as_ref().filter(|_| state.pipeline.is_some() || state.task.is_some())?;
     Some(world.subject.as_ref()?.guard.against(&frozen.manifest))
 }
 

@@ -12,7 +12,7 @@ use super::risk;
 use super::{Finding, Verdict, bounded, verdict};
 use crate::finding::quoted;
 use crate::flow::pipeline::{phase_of, waits_for_human, words};
-use crate::flow::{FlowName, Phase, Stage};
+use crate::flow::{FlowName, Phase, Stage, task};
 use crate::gate::people::who_decides_first;
 use crate::gate::world::{CheckRun, Law, Proposal, UNREADABLE, World};
 use crate::ids::CommitId;
@@ -367,6 +367,9 @@ pub fn high_risk(state: &State, policy: &Policy, world: &World) -> Option<Findin
 
 /// In the pipeline, the phases before the merge.
 fn phases(state: &State, policy: &Policy) -> Option<Finding> {
+    if state.flow == FlowName::Task {
+        return task(state);
+    }
     if state.flow != FlowName::Pipeline {
         return None;
     }
@@ -388,12 +391,26 @@ fn phases(state: &State, policy: &Policy) -> Option<Finding> {
     ))
 }
 
+/// `MRG-01`: the task is done, or what it is in says what is to be done.
+fn task(state: &State) -> Option<Finding> {
+    let says = match state.task.as_ref().map(|task| task.state.stage) {
+        Some(task::Stage::Done) => return None,
+        Some(stage) => format!("{NOT_DONE}: it is in `{stage}`."),
+        None => format!("{NOT_DONE}: there is none in this change."),
+    };
+    Some(Finding::waiting("MRG-01", says, "The check `phasegate/task` says what to do. This follows by itself."))
+}
+
 /// How the finding begins that only says that the phases have the change still.
 const NOT_THROUGH: &str = "The pipeline is not through";
+/// The same of a task.
+const NOT_DONE: &str = "The task is not through";
 
 /// Whether a finding says no more than that.
 pub(super) fn only_of_the_phases(finding: &Finding) -> bool {
-    finding.rule == "MRG-01" && finding.waiting && finding.says.starts_with(NOT_THROUGH)
+    finding.rule == "MRG-01"
+        && finding.waiting
+        && [NOT_THROUGH, NOT_DONE].iter().any(|says| finding.says.starts_with(says))
 }
 
 /// `MRG-01`: verify evidence for this content.

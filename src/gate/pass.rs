@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::finding::{Finding, quoted};
-use crate::policy::Role;
+use crate::ledger::task::Task;
+use crate::policy::{Budget, Role};
 use crate::repo::RepoPath;
 use crate::runner::pass::Report;
 
@@ -23,6 +24,27 @@ pub const SCOUTED: &str = "AGT-05";
 pub const BUDGET: &str = "AGT-07";
 /// It ran without all walls.
 pub const UNCONFINED: &str = "AGT-06";
+
+/// What all passes may take together, where that is used up.
+pub fn over(task: &Task, budget: &Budget) -> Option<String> {
+    let minutes = task.spent_ms / 60_000;
+    let says = match (budget.passes, budget.minutes, budget.credits) {
+        (Some(most), ..) if task.passes >= most => {
+            format!("the task had {} passes, and {most} are given", task.passes)
+        }
+        (_, Some(most), _) if minutes >= u64::from(most) => {
+            format!("agents were at it for {minutes} minutes, and {most} are given")
+        }
+        (.., Some(_)) if task.unpriced => {
+            "the policy gives credits, and a pass did not say what it cost: so nobody knows what is left".to_owned()
+        }
+        (.., Some(most)) if task.credits >= most => {
+            format!("it has cost {} credits, and {most} are given", task.credits)
+        }
+        _ => return None,
+    };
+    Some(says)
+}
 
 /// So many paths are named in a sentence.
 const MOST_NAMED: usize = 5;

@@ -10,6 +10,7 @@ use super::header::Header;
 use super::papers::{Followed, Judged};
 use super::people::Standing;
 use super::reconcile::repair::Repair;
+use super::task::look::Look;
 use crate::flow::Phase;
 use crate::gate::Finding;
 use crate::guard::Guard;
@@ -252,6 +253,8 @@ pub struct Subject {
     pub handed_in: Vec<HandedIn>,
     /// Whether what was pushed since VERIFY failed adds a file, touches a dependency manifest or changes an interface.
     pub structural_fix: bool,
+    /// What is to be seen of the task that it is; not read where no task asks for it.
+    pub task: Option<Look>,
 }
 
 /// A verdict of whoever built the change, as far as it can be read.

@@ -458,7 +458,7 @@ impl State {
         let Body::Judged { gate, verdict, claimed, findings, .. } = &record.body else { return };
         let Some(about) = &record.about else { return };
         let counts = match gate {
-            GateName::Phase(_) => claimed.is_some(),
+            GateName::Phase(_) | GateName::Task => claimed.is_some(),
             // In the pipeline its phases are the trail. What only waits has not failed, and a stop is no try.
             GateName::Merge => self.flow == FlowName::Merge && self.escalation.is_none() && !only_waiting(findings),
         };

@@ -262,9 +262,12 @@ impl State {
                     _ => self.recovered = self.recovered.take().filter(|one| Some(one.phase) == phase),
                 }
             }
-            Body::TaskBegun { .. } | Body::TaskMoved { .. } | Body::PassBegun(_) | Body::PassEnded(_) => {
-                self.tasked(&record.body, seq)?;
-            }
+            Body::TaskBegun { .. }
+            | Body::TaskMoved { .. }
+            | Body::TaskReturned {}
+            | Body::TaskDriven { .. }
+            | Body::PassBegun(_)
+            | Body::PassEnded(_) => self.tasked(&record.body, record.about.as_ref(), seq)?,
             Body::Beside { fact } => self.beside(fact, seq),
             Body::Claimed { phase, how } => {
                 if *how == Claim::ReadyForReview {

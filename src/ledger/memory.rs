@@ -172,7 +172,8 @@ pub(super) struct Run {
 /// The gates of a slice in this flow, by name.
 pub fn gates_of(flow: FlowName) -> Gates {
     match flow {
-        FlowName::Merge | FlowName::Task => Gates { iteration: Vec::new(), exit: vec!["merge".to_owned()] },
+        FlowName::Merge => Gates { iteration: Vec::new(), exit: vec!["merge".to_owned()] },
+        FlowName::Task => Gates { iteration: vec!["task".to_owned()], exit: vec!["merge".to_owned()] },
         FlowName::Pipeline => {
             let names = |of: &dyn Fn(Phase) -> bool| {
                 Phase::ALL.into_iter().filter(|phase| of(*phase)).map(|phase| phase.as_str().to_owned()).collect()
@@ -601,7 +602,8 @@ impl State {
             GateName::Phase(phase) => {
                 claimed.map(|_| Run { kind: kind_of(*phase, *verdict), gate: *gate, verdict: *verdict })
             }
-            GateName::Merge if self.flow == FlowName::Merge => {
+            GateName::Task => claimed.map(|_| Run { kind: Kind::Iteration, gate: *gate, verdict: *verdict }),
+            GateName::Merge if matches!(self.flow, FlowName::Merge | FlowName::Task) => {
                 let about = record.about.as_ref()?;
                 let passed = self.memory.as_ref().and_then(|memory| memory.passed.as_ref());
                 let counts = match verdict {

@@ -251,6 +251,8 @@ pub enum Claim {
     Preview,
     /// A reviewer's verdict: it is a run of the review gate by itself.
     Reviewer,
+    /// The phase that a task's `STATE.md` has.
+    Sheet,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -463,6 +465,15 @@ pub enum Body {
         /// What it is held to from here on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         frame: Option<Digest>,
+    },
+    /// What a task was done with is not what is there any more: it is verified again.
+    TaskReturned {},
+    /// Agents are to make passes at a task: one, or one after the other; with none, no more are.
+    TaskDriven {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drive: Option<task::Drive>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
     },
     /// An agent is at work on a task.
     PassBegun(super::task::Begun),

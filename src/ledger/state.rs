@@ -395,6 +395,7 @@ impl Failed {
             let proof = match gate {
                 GateName::Merge => matches!(finding.rule.as_str(), "MRG-01" | "MRG-02" | "REV-03"),
                 GateName::Phase(phase) => phase >= Phase::Review,
+                GateName::Task => matches!(finding.rule.as_str(), "TSK-12" | "MRG-02"),
             };
             finding.blocks() && !finding.waiting && proof
         };

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::fold::FoldError;
-use super::record::Body;
+use super::record::{About, Body};
 use super::state::State;
 use crate::finding::Finding;
-use crate::flow::task::{self, Progress, Stage};
+use crate::flow::task::{self, Drive, Progress, Stage};
 use crate::ids::{CommitId, Digest};
 use crate::policy::Role;
 
@@ -46,6 +46,15 @@ pub struct Task {
     /// Why it waits for a person, in the words of whoever says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The content with which it came to the phase that it is in, on GitHub. What a phase forbids is asked of what came since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<About>,
+    /// How agents are to go on with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<Drive>,
+    /// Why they go on no more, where somebody was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rested: Option<String>,
 }
 
 /// A pass at work.
@@ -55,6 +64,13 @@ pub struct Begun {
     pub role: Role,
     /// When it is over, whether it has ended or not.
     pub until: jiff::Timestamp,
+    /// Of one that is asked for on GitHub: when it was, on which head, and what `STATE.md` was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<jiff::Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<CommitId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sheet: Option<Digest>,
 }
 
 /// What came of a pass.
@@ -96,13 +112,16 @@ impl Task {
             frame: None,
             lacked: Vec::new(),
             why: None,
+            at: None,
+            drive: None,
+            rested: None,
         }
     }
 }
 
 impl State {
     /// What a record does to a task.
-    pub(super) fn tasked(&mut self, body: &Body, seq: u64) -> Result<(), FoldError> {
+    pub(super) fn tasked(&mut self, body: &Body, about: Option<&About>, seq: u64) -> Result<(), FoldError> {
         if let Body::TaskBegun { folder } = body {
             if self.task.is_some() {
                 return Err(FoldError::BegunTwice { seq });
@@ -122,6 +141,15 @@ impl State {
                     task.lacked.clear();
                 }
                 task.why.clone_from(why);
+                task.at = about.cloned().or(task.at.take());
+                if to.is_terminal() {
+                    task.drive = None;
+                }
+            }
+            Body::TaskReturned {} => task.state = task::returned(task.state),
+            Body::TaskDriven { drive, why } => {
+                task.drive = *drive;
+                task.rested.clone_from(why);
             }
             Body::PassBegun(begun) => {
                 if task.open.is_some() || begun.pass != task.passes + 1 {
@@ -129,6 +157,10 @@ impl State {
                 }
                 task.passes = begun.pass;
                 task.open = Some(begun.clone());
+                // One was asked for, and has begun.
+                if begun.role == Role::Main && task.drive == Some(Drive::Once) {
+                    task.drive = None;
+                }
             }
             Body::PassEnded(ended) => {
                 if task.open.take().is_none_or(|open| open.pass != ended.pass) {

@@ -76,10 +76,14 @@ impl Policy {
         law
     }
 
+    /// Whether a change may be in this flow: all are, or those that a rule is about.
+    pub fn may_be_in(&self, flow: Flow) -> bool {
+        self.flow == flow || self.rules.iter().any(|rule| rule.flow == Some(flow))
+    }
+
     /// What becomes of a criterion that is not shown at runtime. Without the pipeline there are no documents that could say how.
     pub fn proofs(&self) -> Proofs {
-        let pipeline = |flow: Flow| flow >= Flow::Pipeline;
-        if !pipeline(self.flow) && !self.rules.iter().any(|rule| rule.flow.is_some_and(pipeline)) {
+        if !self.may_be_in(Flow::Pipeline) {
             return Proofs::Off;
         }
         let verify = &self.gates.verify;

@@ -27,11 +27,11 @@ pub use law::{Declared, Effective, glob, globs, is_glob};
 pub use problem::{Finding, Problem, Report};
 pub use render::render_problems;
 pub use types::{
-    Account, Agent, Agents, Approver, Autonomy, Axes, Base, Budget, Build, Check, Commands, Completeness, Confine,
-    Deploy, Deploying, Earned, Enforce, Escalating, Flow, Freeze, Gates, Labels, Ledger, Limits, Log, LogWrite, MadeBy,
-    MatchRule, Merge, Mode, Network, People, Policy, Proofs, Queue, Reconciling, Remind, Repairs, Require, Reviewing,
-    Risk, Role, RunGate, Runs, Size, Slices, Snapshots, Source, Start, Tier, TighterMode, Timeout, Verify, Weakening,
-    Who, security,
+    Account, Adapter, Agent, Agents, Approver, Autonomy, Axes, Base, Budget, Build, Check, Commands, Completeness,
+    Confine, Deploy, Deploying, Earned, Enforce, Escalating, Flow, Freeze, Gates, Labels, Ledger, Limits, Log,
+    LogWrite, MadeBy, MatchRule, Merge, Mode, Network, People, Policy, Proofs, Queue, Reconciling, Remind, Repairs,
+    Require, Reviewing, Risk, Role, RunGate, Runs, Size, Slices, Snapshots, Source, Start, Tier, TighterMode, Timeout,
+    Verify, Weakening, Who, security,
 };
 pub(crate) use types::{Word, words};
 

@@ -162,7 +162,7 @@ fn inner(top: &Fields<'_>, outer: &str, key: &str) -> Option<At> {
 
 /// What is required must be possible, and something should be.
 fn required(d: &mut Decoder, top: &Fields<'_>, p: &Policy) {
-    let pipeline = p.flow == Flow::Pipeline || p.rules.iter().any(|rule| rule.flow == Some(Flow::Pipeline));
+    let pipeline = p.may_be_in(Flow::Pipeline);
     if let Some(at) = inner(top, "merge", "approvals").filter(|_| p.merge.approvals == 0)
         && p.merge.require.contains(&Require::Review)
     {

@@ -237,7 +237,7 @@ fn each_mistake_is_named() {
         ),
         (
             "agents: { main: { command: [x], workflow: x.yml } }",
-            "1:33 agents.main.workflow: `agents.main.workflow` is not available in this version of Phasegate; remove it -> Remove `agents.main.workflow`",
+            "1:33 agents.main.workflow: there is `command` already: an agent is reached in one way -> Remove one of them",
         ),
         (
             "agents: { main: { network: allow } }",
@@ -252,6 +252,26 @@ fn each_mistake_is_named() {
             "1:29 agents.main.command[0]: this is the program, and it has no name -> Write its name, or its path",
         ),
         (
+            "agents: { main: { comment: copilot } }",
+            "1:28 agents.main.comment: this is whom a comment begins with, and no name with an `@` before it -> Write `\"@copilot\"` or the like",
+        ),
+        (
+            "agents: { main: { comment: \"@copilot do this\" } }",
+            "1:28 agents.main.comment: this is whom a comment begins with, and no name with an `@` before it -> Write `\"@copilot\"` or the like",
+        ),
+        (
+            "agents: { main: { workflow: ../agent.yml } }",
+            "1:29 agents.main.workflow: this is no workflow's file -> Write `.github/workflows/agent.yml` or the like",
+        ),
+        (
+            "agents: { main: { comment: \"@copilot\", network: allow } }",
+            "1:40 agents.main.network: this has no effect on an agent elsewhere -> Remove it",
+        ),
+        (
+            "agents: { main: { command: [x] }, reader: { comment: \"@copilot\" } }",
+            "1:45 agents.reader.comment: whoever only looks is kept from writing by walls, and there are none around an agent elsewhere -> Give it a `command`, or leave `reader` out",
+        ),
+        (
             "agents: { main: { command: [x], attempts: 6 } }",
             "1:43 agents.main.attempts: expected a whole number from 1 to 5, found the number `6` -> Write a whole number from 1 to 5, in plain digits",
         ),
@@ -260,8 +280,8 @@ fn each_mistake_is_named() {
             "1:1 budget: this has no effect without an agent -> Name one: `agents: { main: { command: [\"agent-cli\"] } }`, or remove it",
         ),
         (
-            "flow: task",
-            "1:7 flow: `flow: task` is not available in this version of Phasegate; remove it -> Use `merge` or `pipeline`, or remove it",
+            "flow: factory",
+            "1:7 flow: `flow: factory` is not available in this version of Phasegate; remove it -> Use `merge`, `task` or `pipeline`, or remove it",
         ),
         (
             "tier: !!str house",
@@ -389,7 +409,7 @@ fn what_a_merge_group_needs_is_reverify_or_carry() {
 #[test]
 fn what_a_later_version_will_know_is_refused_by_name() {
     let text = include_str!("../../tests/fixtures/policy/later.yml");
-    let expected = [(3, "flow: factory"), (19, "agents.reader.comment"), (20, "ledger.repository")];
+    let expected = [(3, "flow: factory"), (19, "ledger.repository")];
     let found: Vec<(u32, String)> = bad(text).into_iter().map(|p| (p.line, p.says)).collect();
     let expected: Vec<(u32, String)> = expected
         .into_iter()

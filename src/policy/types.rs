@@ -46,7 +46,7 @@ mod escalating;
 mod gates;
 pub mod security;
 
-pub use agents::{Agent, Agents, Budget, Role};
+pub use agents::{Adapter, Agent, Agents, Budget, Role};
 pub use escalating::{Escalating, Remind};
 pub use gates::*;
 
@@ -55,9 +55,11 @@ words! {
     Flow {
         /// No phases: the merge gate on evidence.
         Merge = "merge",
+        /// One task, in nine phases.
+        Task = "task",
         /// All phases from scope to deploy.
         Pipeline = "pipeline",
-    } later ["task", "factory"]
+    } later ["factory"]
 }
 words! {
     /// Whether the gate blocks, or only shows what it would do.

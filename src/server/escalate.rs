@@ -6,7 +6,7 @@
 use super::apart;
 use super::pass::Pass;
 use super::route::Halt;
-use crate::engine::{Happened, merge_gate, phase_gate};
+use crate::engine::{Happened, merge_gate, phase_gate, task_gate};
 use crate::fact::{Event, Fact};
 use crate::gate::world::World;
 use crate::github::calls::issues::{IssueChange, IssueState};
@@ -76,6 +76,7 @@ impl Pass<'_> {
         make: impl FnOnce(&Seen<'_>) -> T,
     ) -> T {
         let (merge, phase) = (merge_gate(state, world), phase_gate(state, world));
+        let task = task_gate(state, world);
         let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
         let evidence = self.app.evidence_link(self.home, &self.branch, state.change);
         let seen = Seen {
@@ -84,6 +85,7 @@ impl Pass<'_> {
             world,
             merge: &merge,
             phase: phase.as_ref(),
+            task: task.as_ref(),
             no_issues: false,
             advisory: self.app.is_advisory(),
             evidence: &evidence,

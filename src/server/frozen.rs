@@ -53,9 +53,11 @@ pub(super) fn guard(
 }
 
 impl Pass<'_> {
-    /// The manifest of what is frozen, for a change that is in the pipeline.
+    /// The manifest of what is frozen, for a change that goes through phases.
     pub(super) async fn frozen(&self, state: Option<&State>) -> Result<Option<Kept>, Halt> {
-        let frozen = state.filter(|state| state.pipeline.is_some()).and_then(|state| state.frozen.as_ref());
+        let frozen = state
+            .filter(|state| state.pipeline.is_some() || state.task.is_some())
+            .and_then(|state| state.frozen.as_ref());
         match frozen {
             Some(frozen) => Ok(Some(self.kept(frozen).await?)),
             None => Ok(None),

@@ -23,6 +23,10 @@ impl Pass<'_> {
         let (now, key) = (self.app.inbox.now(), format!("lease:{}", state.change.0));
         // It has run out and others have the turn: then it is looked at again after as long.
         let again = self.policy().and_then(|policy| policy.agents.lease).map_or(0, |lease| i64::from(lease.as_secs()));
+        // What waits for something else beyond its time is looked at when that comes.
+        if until <= now && again == 0 {
+            return Ok(());
+        }
         let due = if until > now { until } else { now + SignedDuration::from_secs(again) };
         // One that is under way finds out what became of it meanwhile, and sets the next.
         let set = self.memory.recall(&key).await.and_then(|text| text.parse::<Timestamp>().ok());

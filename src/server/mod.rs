@@ -37,6 +37,7 @@ mod runs;
 mod show;
 #[cfg(fault_points)]
 mod staged;
+mod task;
 mod unguarded;
 mod unseen;
 

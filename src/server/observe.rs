@@ -17,6 +17,7 @@ use crate::gate::papers::{self, Followed, Judged, Papers, Sheet};
 use crate::gate::people::{May, Standing};
 use crate::gate::reconcile;
 use crate::gate::review::block;
+use crate::gate::task::look::look;
 use crate::gate::verify;
 use crate::gate::world::{Deployment, Law, Proposal, Raises, Review, Subject};
 use crate::github::calls::pulls::Pull;
@@ -105,6 +106,8 @@ pub(super) async fn content(
     let failed = state.and_then(|state| state.failed.clone());
     let known = state.and_then(|state| state.subject.clone());
     let pipeline = state.is_some_and(|state| state.pipeline.is_some());
+    let task = state.and_then(|state| state.task.clone());
+    let phased = pipeline || task.is_some();
     let accepted = state.map(|state| state.accepted.clone()).unwrap_or_default();
     let memory = state.and_then(|state| state.memory.clone());
     let bot = state.map(|state| Repaired {
@@ -124,9 +127,13 @@ pub(super) async fn content(
             let About { base, head, .. } = &subject.about;
             subject.context = remembered::files(reader, (base, head), &subject.changed, (change, memory.as_ref()))?;
             if let Law::Valid(policy) = &law
-                && (pipeline || wants_papers(&law))
+                && (phased || wants_papers(&law) || wants_tasks(&law))
             {
                 subject.guard = frozen::guard(reader, policy, (base, head), kept.as_ref(), &accepted)?;
+            }
+            if task.is_some() || wants_tasks(&law) {
+                let deltas = counted(reader, base, head, &bot)?;
+                subject.task = Some(look(reader, (base, head), &deltas, task.as_deref())?);
             }
             if let Law::Valid(policy) = &law {
                 subject.weakened = weakened(reader, policy, (base, head))?;
@@ -357,6 +364,7 @@ fn subject(
         handed_in,
         beneath: beneath(reader, merge_base, &fetched.head, &deltas, bot)?,
         structural_fix,
+        task: None,
         about,
     }))
 }
@@ -483,11 +491,14 @@ fn lenient() -> Policy {
 /// Whether any change could be in the pipeline.
 fn wants_papers(law: &Law) -> bool {
     match law {
-        Law::Valid(policy) => {
-            policy.flow == Flow::Pipeline || policy.rules.iter().any(|rule| rule.flow == Some(Flow::Pipeline))
-        }
+        Law::Valid(policy) => policy.may_be_in(Flow::Pipeline),
         Law::Invalid(_) => true,
     }
+}
+
+/// Whether any change could be a task.
+fn wants_tasks(law: &Law) -> bool {
+    matches!(law, Law::Valid(policy) if policy.may_be_in(Flow::Task))
 }
 
 /// For each workflow that evidence comes from: what gives its run a meaning and differs from the default
@@ -647,6 +658,7 @@ pub(super) fn recorded(state: &State) -> Option<Subject> {
         beyond: Some(BTreeSet::new()),
         handed_in: Vec::new(),
         structural_fix: false,
+        task: None,
     })
 }
 

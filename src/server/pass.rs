@@ -210,6 +210,9 @@ impl Pass<'_> {
         if let Some(state) = &state {
             apart(|| self.start_asked(before.as_ref(), state, &mut world)).await?;
             apart(|| self.start_own(state, &mut world.runner)).await?;
+            if let Raced::Yes = apart(|| self.start_pass(state, &world)).await? {
+                return Ok(Raced::Yes);
+            }
             apart(|| self.show(pull, &listed, state, &world, events, (&unheard, no_issues))).await?;
             if !apart(|| self.is_newest(pull, state, self.repo.written() > written)).await? {
                 return Ok(Raced::Yes);
@@ -582,10 +585,13 @@ impl Pass<'_> {
         if let Some(state) = state {
             happened.extend(self.on_the_issue(state, world, events).await?);
             happened.extend(self.unseen(pull, state, events).await?);
+            happened.extend(self.unreached(state).await);
         }
-        // Nobody but a lease, and a risk that is accepted until a day, asks how late it is.
+        // Nobody but a lease, a risk that is accepted until a day and a task asks how late it is.
         let accepted = state.is_some_and(|state| state.risk_ends().is_some());
-        if accepted || self.policy().is_some_and(|policy| policy.agents.lease.is_some()) {
+        // And a task's passes, which have their time.
+        let task = state.is_some_and(|state| state.task.is_some());
+        if accepted || task || self.policy().is_some_and(|policy| policy.agents.lease.is_some()) {
             happened.push(Happened::Now { at: self.app.inbox.now() });
         }
         let pushers = self.pushers(pull, state, world, events).await?.into_iter();

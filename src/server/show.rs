@@ -6,7 +6,7 @@ use super::kin::Moved;
 use super::pass::{Pass, Raced};
 use super::route::Halt;
 use super::{Standing, Told, Word, ledger_branch, observe};
-use crate::engine::{command, merge_gate, phase_gate};
+use crate::engine::{command, merge_gate, phase_gate, task_gate};
 use crate::fact::{Button, Event, Fact};
 use crate::gate::Finding;
 use crate::gate::people::May;
@@ -34,6 +34,7 @@ impl Pass<'_> {
         (unheard, no_issues): (&BTreeSet<u64>, bool),
     ) -> Result<(), Halt> {
         let (merge, phase) = (merge_gate(state, world), phase_gate(state, world));
+        let task = task_gate(state, world);
         let server = self.app.hub.endpoint().server().trim_end_matches('/').to_owned();
         let phase = phase.as_ref();
         let advisory = self.app.is_advisory();
@@ -45,6 +46,7 @@ impl Pass<'_> {
             world,
             merge,
             phase,
+            task: task.as_ref(),
             no_issues,
             advisory,
             evidence: &evidence,

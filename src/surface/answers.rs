@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::comment::{self, commands, cut, next_step};
 use super::project::{Reply, standing};
 use super::text::{Links, copied, phases, plain, plain_to, steps, strange_files};
-use super::{Seen, escalation, incident, memory};
+use super::{Seen, escalation, incident, memory, task};
 use crate::engine::command::COMMANDS;
 use crate::flow::{FlowName, Refusal};
 use crate::gate::Verdict;
@@ -105,6 +105,9 @@ fn status(state: &State, seen: &Seen<'_>) -> String {
     let mut out = format!("**{}**\n\n", standing(state, seen));
     if let Some(pipeline) = &state.pipeline {
         let _ = writeln!(out, "{}\n", phases(pipeline));
+    }
+    if let Some(task) = task::of(state) {
+        let _ = writeln!(out, "{}\n", task::phases(task));
     }
     let _ = write!(out, "Next: {}", next_step(state, seen));
     let asked = escalation::pointer(state, seen);

@@ -8,16 +8,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::comment::cut;
+use super::task;
 use super::text::plain_to;
 use crate::engine::command::COMMANDS;
 use crate::engine::possible_names;
 use crate::finding::Finding;
 use crate::flow::pipeline::{limit, phase_of, waits_for_human, words};
+use crate::flow::task::Stage as TaskStage;
 use crate::flow::{Phase, Stage};
 use crate::gate::aside::{AUDIT, ITERATION};
 use crate::gate::first;
 use crate::gate::papers::{PREFERENCES, SCOPE, document};
 use crate::gate::people::May;
+use crate::gate::task::prompt;
 use crate::ledger::memory::Memory;
 use crate::ledger::snapshot::{Action, Cap, Snapshot};
 use crate::ledger::{State, snapshot_path};
@@ -231,6 +234,9 @@ fn stands(state: &State) -> String {
         (None, false) => ", closed".to_owned(),
         (None, true) => String::new(),
     };
+    if let Some(task) = task::of(state) {
+        return format!("task {}{ended}", task.state.stage);
+    }
     let Some(pipeline) = &state.pipeline else { return format!("merge{ended}") };
     let why = state.lapsed.as_ref().map(|lapsed| format!(": nobody was heard of for {}", lapsed.lease));
     let stage = format!("{}{}{ended}", words(pipeline.stage), why.unwrap_or_default());
@@ -316,8 +322,16 @@ fn allowed(state: &State, commands: &Commands) -> Vec<String> {
         let phase = state.pipeline.as_ref().and_then(|pipeline| phase_of(pipeline.stage));
         all.extend(phase.filter(|_| state.open || state.merged.is_some()).map(work));
         all.extend(beside(state));
-        if state.pipeline.is_none() && state.open {
-            all.push(MEND.to_owned());
+        match task::of(state).filter(|_| state.open) {
+            Some(task) => {
+                all.extend(prompt::allowed(task.state.stage).iter().map(|one| (*one).to_owned()));
+                all.push(format!(
+                    "Phase: {}",
+                    task.state.stage.next().map(TaskStage::as_str).collect::<Vec<_>>().join("|")
+                ));
+            }
+            None if state.pipeline.is_none() && state.open => all.push(MEND.to_owned()),
+            None => {}
         }
         if state.step_asked() {
             all.push(format!("{} {} WHY", commands.written("ladder"), Action::steps()));
@@ -341,6 +355,9 @@ fn forbidden(state: &State) -> Vec<String> {
     }
     if state.memory.as_ref().is_some_and(Memory::is_declared) {
         all.push("work outside of the slice's scope".to_owned());
+    }
+    if let Some(task) = task::of(state).filter(|_| state.open && !waits(state)) {
+        all.extend(prompt::forbidden(task.state.stage).iter().map(|one| (*one).to_owned()));
     }
     if let Some(phase) = state.pipeline.as_ref().and_then(|pipeline| phase_of(pipeline.stage)) {
         let next = Phase::ALL.into_iter().find(|next| *next > phase);

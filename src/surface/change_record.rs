@@ -76,7 +76,8 @@ fn verified(state: &State) -> Vec<String> {
             GateName::Phase(Phase::Verify),
             GateName::Merge,
         ],
-        FlowName::Merge | FlowName::Task => &[GateName::Merge],
+        FlowName::Merge => &[GateName::Merge],
+        FlowName::Task => &[GateName::Task, GateName::Merge],
     };
     let judged = gates.iter().filter_map(|gate| state.gates.get(gate));
     let evidence = judged.flat_map(|judged| &judged.evidence);

@@ -7,16 +7,17 @@ use super::capsule::Capsule;
 use super::project::{ADVISORY, by_itself, headline, observes, self_approved, standing};
 use super::stopped::{self, Words};
 use super::text::{Links, items, phases, plain, plain_to, strange_files};
-use super::{Seen, answers, change_record, diary, escalation, freeze_review, incident, memory};
+use super::{Seen, answers, change_record, diary, escalation, freeze_review, incident, memory, task};
 use crate::engine::possible;
 use crate::finding::quoted;
 use crate::flow::pipeline::limit;
-use crate::flow::{Exported, Mode, Phase, Stage, merge, pipeline};
+use crate::flow::{Exported, FlowName, Mode, Phase, Stage, merge, pipeline};
 use crate::gate::aside::{self, Aside};
 use crate::gate::first;
 use crate::gate::goal::Goal;
 use crate::gate::people::who_decides_first;
 use crate::gate::phase::{Outcome as GateOutcome, judged_by};
+use crate::gate::task::change::JUDGED_BY;
 use crate::gate::{Finding, GateName, Verdict, only_waiting};
 use crate::ids::{ChangeNumber, CommitId};
 use crate::ledger::State;
@@ -34,6 +35,9 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
     let mut out = format!("### Phasegate: {}\n\n", standing(state, seen));
     if let Some(pipeline) = &state.pipeline {
         let _ = writeln!(out, "{}\n", phases(pipeline));
+    }
+    if let Some(task) = task::of(state) {
+        let _ = writeln!(out, "{}\n", task::phases(task));
     }
     if observes(seen) {
         out.push_str("_Observing only: nothing is blocked._\n\n");
@@ -82,10 +86,15 @@ pub(super) fn render(state: &State, seen: &Seen<'_>, links: &Links) -> String {
         out.push_str(&repair(state, seen, *phase).unwrap_or_default());
         let _ = writeln!(out, "_{name}: {}_\n", judged_by(*phase));
     }
+    if let Some(judged) = seen.task.filter(|_| state.open) {
+        findings(&mut out, if seen.advisory { "Task" } else { "Task gate" }, &judged.findings, links);
+        let _ = writeln!(out, "_TASK: {}_\n", JUDGED_BY);
+    }
     if state.open {
         // What the phase's gate already says is not said twice.
-        let said: Vec<&str> =
-            seen.phase.iter().flat_map(|(_, judged)| &judged.findings).map(|finding| finding.says.as_str()).collect();
+        let of_phase = seen.phase.iter().flat_map(|(_, judged)| &judged.findings);
+        let of_task = seen.task.iter().flat_map(|judged| &judged.findings);
+        let said: Vec<&str> = of_phase.chain(of_task).map(|finding| finding.says.as_str()).collect();
         let rest: Vec<Finding> =
             seen.merge.findings.iter().filter(|finding| !said.contains(&finding.says.as_str())).cloned().collect();
         findings(&mut out, if seen.advisory { "Merge" } else { "Merge gate" }, &rest, links);
@@ -225,6 +234,7 @@ pub(super) fn unproposed(state: &State, seen: &Seen<'_>) -> Vec<Finding> {
 /// What stands against a change, first things first; that the gate of its phase is to be claimed, where it would pass.
 pub(super) fn against(state: &State, seen: &Seen<'_>) -> Vec<Finding> {
     let phase = seen.phase.iter().flat_map(|(_, judged)| judged.findings.clone());
+    let phase = phase.chain(seen.task.iter().flat_map(|judged| judged.findings.clone()));
     let all = first::of_change(state, phase.chain(seen.merge.findings.clone()), &commands(seen));
     match (first::claimable(state), &seen.phase) {
         (Some(phase), Some((at, judged))) if phase == *at && judged.outcome == GateOutcome::Pass => {
@@ -309,7 +319,10 @@ fn capsule(out: &mut String, state: &State, seen: &Seen<'_>) {
 fn details(out: &mut String, state: &State) {
     let here = match &state.pipeline {
         Some(pipeline) => pipeline.stage.as_str(),
-        None => state.merge.as_str(),
+        None => match task::of(state) {
+            Some(task) => task.state.stage.as_str(),
+            None => state.merge.as_str(),
+        },
     };
     let _ = writeln!(out, "<details><summary>Where this is in the {} flow</summary>\n", state.flow);
     for (gate, judged) in &state.gates {
@@ -461,6 +474,9 @@ fn decided_next(state: &State, seen: &Seen<'_>) -> String {
     match (&state.pipeline, state.merge) {
         (Some(pipeline), _) => in_pipeline(state, seen, pipeline, &commands),
         (None, merge::Stage::Merged) => "Nothing: it is merged.".to_owned(),
+        (None, _) if state.flow == FlowName::Task => {
+            task::next(state, seen).or_else(|| first_step(&seen.merge.findings)).unwrap_or_else(|| may_be_merged(seen))
+        }
         (None, _) => first_step(&seen.merge.findings).unwrap_or_else(|| may_be_merged(seen)),
     }
 }
@@ -500,7 +516,7 @@ fn who(state: &State, seen: &Seen<'_>) -> String {
 }
 
 /// The finding that matters most: its rule, what was found, what to do.
-fn first_step(findings: &[Finding]) -> Option<String> {
+pub(super) fn first_step(findings: &[Finding]) -> Option<String> {
     let blocking = || findings.iter().filter(|finding| finding.blocks());
     blocking().find(|finding| !finding.waiting).or_else(|| blocking().next()).map(|finding| {
         format!(

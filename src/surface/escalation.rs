@@ -88,7 +88,8 @@ pub(super) fn tries<'s>(state: &'s State, open: &Escalation) -> Vec<&'s Try> {
     let gate = match (state.flow, open.phase) {
         (FlowName::Pipeline, Some(phase)) => Some(GateName::Phase(phase)),
         (FlowName::Pipeline, None) => None,
-        (FlowName::Merge | FlowName::Task, _) => Some(GateName::Merge),
+        (FlowName::Merge, _) => Some(GateName::Merge),
+        (FlowName::Task, _) => Some(GateName::Task),
     };
     state.tries.iter().filter(|one| Some(one.gate) == gate).collect()
 }
@@ -341,6 +342,7 @@ fn tried_line(one: &Try, say: &dyn Fn(&str) -> String) -> String {
         (Some(Claim::Trailer), _) => ", claimed by the commit's trailer".to_owned(),
         (Some(Claim::ReadyForReview), _) => ", claimed by being ready for review".to_owned(),
         (Some(Claim::Reviewer), _) => ", by a reviewer".to_owned(),
+        (Some(Claim::Sheet), _) => ", by its STATE.md".to_owned(),
         (Some(Claim::Preview), _) | (None, _) => String::new(),
     };
     let says = match (one.verdict, one.rules.first()) {

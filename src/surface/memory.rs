@@ -110,6 +110,7 @@ pub(super) fn request(state: &State, seen: &Seen<'_>) -> String {
     for one in state.tries.iter().filter(|one| one.verdict == Verdict::Fail).rev().take(6) {
         let gate = match one.gate {
             GateName::Phase(phase) => phase.as_str().to_uppercase(),
+            GateName::Task => "TASK".to_owned(),
             GateName::Merge => "MERGE".to_owned(),
         };
         let rules: Vec<String> = one.rules.iter().map(|rule| quoted(rule)).collect();

@@ -26,6 +26,7 @@ pub mod page;
 mod project;
 mod stopped;
 pub mod sync;
+mod task;
 pub mod tasks;
 #[cfg(test)]
 mod tests;
@@ -34,4 +35,5 @@ pub mod witness;
 
 pub use change_record::change_record;
 pub use project::{Annotation, Check, Conclusion, Label, Reply, Seen, Surface, label, our_labels, project, standing};
+pub use task::request as pass_request;
 pub use text::{MARKS, plain};

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::text::{Links, counted, items, one_line, plain, strange_files};
-use super::{answers, comment};
+use super::{answers, comment, task};
 use crate::finding::quoted;
 use crate::flow::merge::Stage as MergeStage;
 use crate::flow::pipeline::{phase_of, waits_for_human, words};
 use crate::flow::{Phase, Stage};
 use crate::gate::phase::{self, Outcome};
+use crate::gate::task::change;
 use crate::gate::world::World;
 use crate::gate::{Finding, Severity, Verdict, evidence, merge, only_waiting};
 use crate::ids::{CommitId, Digest, RepoId, Slug};
@@ -24,6 +25,8 @@ pub struct Seen<'a> {
     pub world: &'a World,
     pub merge: &'a merge::Judgement,
     pub phase: Option<&'a (Phase, phase::Judgement)>,
+    /// The same of a task.
+    pub task: Option<&'a change::Judgement>,
     /// The repository has no issues, so a stop can only be asked about in the comment.
     pub no_issues: bool,
     /// Whoever can push a workflow can forge what is shown here, so it is advice and no gate.
@@ -110,7 +113,7 @@ pub fn project(state: &State, seen: &Seen<'_>) -> Surface {
         checks: checks(state, seen, &links),
         comment: comment::render(state, seen, &links),
         files: evidence::print(state, seen.world),
-        replies: answers::replies(state, seen, &links),
+        replies: answers::replies(state, seen, &links).into_iter().chain(task::requests(state, seen)).collect(),
         reactions: answers::reactions(state),
     }
 }
@@ -132,7 +135,7 @@ pub(super) fn pages(state: &State, seen: &Seen<'_>) -> Links {
 
 /// Every label that a change may have from us.
 pub fn our_labels(prefix: &str) -> Vec<String> {
-    LABELS.iter().map(|name| format!("{prefix}{name}")).collect()
+    LABELS.iter().chain(&task::LABELS).map(|name| format!("{prefix}{name}")).collect()
 }
 
 /// What our labels are called behind the prefix.
@@ -156,10 +159,13 @@ const LABELS: &[&str] = &[
 /// The label that a change is to have.
 pub fn label(state: &State, prefix: &str) -> Option<Label> {
     use Stage as S;
-    let stage = state.pipeline.as_ref()?.stage;
     if !state.open && state.merged.is_none() {
         return None;
     }
+    if let Some(of_task) = task::label(state, prefix) {
+        return Some(of_task);
+    }
+    let stage = state.pipeline.as_ref()?.stage;
     let (name, color, description) = match stage {
         // A stop in a stepped wait stands beside it, and comes first.
         stage if waits_for_human(stage) || state.stopped.is_some() => {
@@ -197,6 +203,7 @@ fn checks(state: &State, seen: &Seen<'_>, links: &Links) -> Vec<Check> {
         let others = Phase::ALL.into_iter().filter(|phase| seen.phase.is_none_or(|(current, _)| current != phase));
         checks.extend(others.map(|phase| past_check(state, phase, links)));
     }
+    checks.extend(task::check(state, seen, links));
     checks.push(merge_check(state, seen, links));
     shown_as(seen, checks)
 }
@@ -383,7 +390,7 @@ fn merge_check(state: &State, seen: &Seen<'_>, links: &Links) -> Check {
 }
 
 /// Where all of it can be read.
-fn evidence_line(seen: &Seen<'_>) -> String {
+pub(super) fn evidence_line(seen: &Seen<'_>) -> String {
     format!("\n[Evidence]({}): verdicts, what was counted, records.\n", seen.evidence)
 }
 
@@ -488,6 +495,9 @@ pub fn standing(state: &State, seen: &Seen<'_>) -> String {
         (_, MergeStage::Merged) => "merged",
         (_, MergeStage::Closed) => "closed",
         _ if state.stopped.is_some() => "stopped",
+        _ if task::of(state).is_some_and(|task| task.state.stage != crate::flow::task::Stage::Done) => {
+            return task::of(state).map(task::standing).unwrap_or_default();
+        }
         // GitHub itself merges no draft.
         (_, MergeStage::Mergeable) if seen.world.pull.draft => "may merge once it is no draft",
         (_, MergeStage::Mergeable) => "may merge",

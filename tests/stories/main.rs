@@ -35,6 +35,7 @@ mod stepped;
 mod stops;
 mod surface;
 mod tampering;
+mod task;
 #[path = "../support/trusted.rs"]
 mod trusted;
 mod way;

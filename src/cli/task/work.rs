@@ -101,7 +101,7 @@ pub(super) async fn pass(desk: &mut Desk, law: &Policy, from: From<'_>) -> anyho
     }
     let head = desk.head()?;
     let lacked = desk.task()?.lacked.clone();
-    let prompt = Ask { folder: &desk.folder, stage: state.stage, lacked: &lacked }.text();
+    let prompt = Ask { folder: &desk.folder, stage: state.stage, lacked: &lacked, elsewhere: false }.text();
     let Some((number, came)) = asked(desk, law, Role::Main, &prompt, &head).await? else {
         return Ok(Told { interrupted: true, ..Told::nothing(state.stage, Vec::new()) });
     };
@@ -275,25 +275,16 @@ fn ended_by(pass: u32, content: Digest, found: Finding) -> Entry {
 
 /// What all passes may take together, where that is used up.
 fn over(desk: &Desk, law: &Policy) -> anyhow::Result<Option<Finding>> {
-    let (task, budget) = (desk.task()?, &law.budget);
-    let minutes = task.spent_ms / 60_000;
-    let says = match (budget.passes, budget.minutes, budget.credits) {
-        (Some(most), ..) if task.passes >= most => {
-            format!("The task had {} passes, and {most} are given.", task.passes)
-        }
-        (_, Some(most), _) if minutes >= u64::from(most) => {
-            format!("Agents were at it for {minutes} minutes, and {most} are given.")
-        }
-        (.., Some(_)) if task.unpriced => {
-            "The policy gives credits, and a pass did not say what it cost: so nobody knows what is left.".to_owned()
-        }
-        (.., Some(most)) if task.credits >= most => {
-            format!("It has cost {} credits, and {most} are given.", task.credits)
-        }
-        _ => return Ok(None),
-    };
     let next = "A person looks at it, and gives it more by `budget` of the policy; or claims `blocked`.";
-    Ok(Some(Finding::error(rules::BUDGET, says, next)))
+    let says = rules::over(desk.task()?, &law.budget);
+    Ok(says.map(|says| Finding::error(rules::BUDGET, sentence(&says), next)))
+}
+
+/// What is told in small letters, as a sentence.
+fn sentence(says: &str) -> String {
+    let mut letters = says.chars();
+    let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
 /// Asks an agent, with its begin on record. None where it was stopped; then its end is.
@@ -314,7 +305,12 @@ async fn asked(
     let (pass, stage) = (desk.task()?.passes + 1, desk.task()?.state.stage);
     let most = SignedDuration::from_secs(agent.timeout.as_secs().into());
     let until = Timestamp::now().checked_add(most).context("the pass has no end")?;
-    desk.append(vec![Entry::new(By::Bot, None, Body::PassBegun(Begun { pass, role, until }))]).await?;
+    desk.append(vec![Entry::new(
+        By::Bot,
+        None,
+        Body::PassBegun(Begun { pass, role, until, at: None, head: None, sheet: None }),
+    )])
+    .await?;
     let about = [("PHASEGATE_PHASE", stage.to_string()), ("PHASEGATE_PASS", pass.to_string())];
     let left = law.budget.minutes.map(|minutes| {
         let left = (u64::from(minutes) * 60_000).saturating_sub(desk.task().map_or(0, |task| task.spent_ms));

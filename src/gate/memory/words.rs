@@ -601,7 +601,7 @@ pub(super) fn check(by: &str, state: &State) -> Result<(), String> {
         return Err("a record that the ledger does not have".to_owned());
     }
     let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
-    let named = Phase::ALL.into_iter().map(GateName::Phase).chain([GateName::Merge]);
+    let named = Phase::ALL.into_iter().map(GateName::Phase).chain([GateName::Task, GateName::Merge]);
     let named: Vec<GateName> = named.filter(|gate| words.contains(&gate.as_str())).collect();
     let has = |of: [&str; 2]| of.iter().any(|word| words.contains(word));
     let (passed, failed) = (has(["pass", "passed"]), has(["fail", "failed"]));

@@ -3,7 +3,9 @@
 //! It is a claim. Which phase a task is in is on record elsewhere; here is only told whether the claim is in its form, and whether it
 //! says what the phase has to leave behind.
 
+pub mod change;
 pub mod leave;
+pub mod look;
 pub mod pass;
 pub mod prompt;
 pub mod review;

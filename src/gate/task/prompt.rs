@@ -88,11 +88,13 @@ pub struct Ask<'a> {
     pub stage: Stage,
     /// What the pass before this one lacked.
     pub lacked: &'a [Finding],
+    /// It works on another machine, and pushes by itself.
+    pub elsewhere: bool,
 }
 
 impl Ask<'_> {
     pub fn text(&self) -> String {
-        let Self { folder, stage, lacked } = self;
+        let Self { folder, stage, lacked, elsewhere } = self;
         let mut text = format!(
             "# One pass at the task in `{folder}`\n\nIt is in the phase `{stage}`. Read `{folder}/README.md` and `{folder}/{STATE}` first. "
         );
@@ -106,19 +108,20 @@ impl Ask<'_> {
             updates(*stage)
         );
         let _ = writeln!(text, "- Evidence goes into `{folder}/EVIDENCE.md` and `{folder}/artifacts/`.");
+        let made = if *elsewhere { "with a link to each" } else { "which is made for you" };
         let _ = writeln!(
             text,
-            "- More than one artefact is joined by `{folder}/artifacts/evidence.html`, which is made for you: `Evidence link` leads there."
+            "- More than one artefact is joined by `{folder}/artifacts/evidence.html`, {made}: `Evidence link` leads there."
         );
         let _ = writeln!(
             text,
             "- When the phase is done, claim the next one: `Phase:` may be {}. Otherwise leave `Phase: {stage}`.",
             listed(stage.next())
         );
+        let leave = if *elsewhere { "Push all of it at once." } else { "Leave the files; they become one commit." };
         let _ = writeln!(
             text,
-            "- A claim is held against what was shown: the commands of the repository are run again on what you leave. Leave the files; \
-             they become one commit."
+            "- A claim is held against what was shown: the commands of the repository are run again on what you leave. {leave}"
         );
         if !lacked.is_empty() {
             let _ = writeln!(text, "\n## What the last pass lacked\n");
@@ -146,7 +149,10 @@ mod tests {
     #[test]
     fn a_prompt_names_what_may_follow_and_nothing_else() {
         for stage in Stage::ALL.into_iter().filter(|stage| !stage.is_terminal()) {
-            let text = Ask { folder: "tasks/T-1", stage, lacked: &[] }.text();
+            let text = Ask { folder: "tasks/T-1", stage, lacked: &[], elsewhere: false }.text();
+            assert!(text.contains("which is made for you") && text.contains("they become one commit"), "{text}");
+            let there = Ask { folder: "tasks/T-1", stage, lacked: &[], elsewhere: true }.text();
+            assert!(!there.contains("made for you") && there.contains("Push all of it at once."), "{there}");
             let line = text.lines().find(|line| line.starts_with("- When the phase is done")).unwrap();
             for other in Stage::ALL {
                 let named = line.split(". ").next().unwrap().contains(&format!("`{other}`"));
@@ -158,14 +164,14 @@ mod tests {
 
     #[test]
     fn a_repair_is_told_that_it_is_no_building() {
-        let text = Ask { folder: "t", stage: Stage::Repair, lacked: &[] }.text();
+        let text = Ask { folder: "t", stage: Stage::Repair, lacked: &[], elsewhere: false }.text();
         assert!(text.contains("no second `implement`") && text.contains("goes to `verify`"), "{text}");
     }
 
     #[test]
     fn what_was_lacking_is_told_with_the_next_step() {
         let lacked = [Finding::error("TSK-12", "`cargo test` failed.", "Mend it.").at("t/STATE.md", Some(3))];
-        let text = Ask { folder: "t", stage: Stage::Verify, lacked: &lacked }.text();
+        let text = Ask { folder: "t", stage: Stage::Verify, lacked: &lacked, elsewhere: false }.text();
         assert!(
             text.ends_with("## What the last pass lacked\n\n- `TSK-12` t/STATE.md:3: `cargo test` failed. Mend it.\n"),
             "{text}"

@@ -169,23 +169,34 @@ pub fn pretends() -> Finding {
 
 /// Whoever comes next finds the proof by the file alone.
 fn proof(seen: &Seen<'_>) -> Option<Finding> {
-    let location = seen.sheet.value(Field::EvidenceLocation);
-    let names = location
-        .split([',', ';', '\n'])
-        .map(|name| name.trim().trim_matches(['`', '-', ' ']))
-        .filter(|name| !name.is_empty());
-    let is_there = |name: &str| {
-        let inside = RepoPath::parse(&format!("{}/{}", seen.folder, name.trim_end_matches('/')));
-        let from_root = RepoPath::parse(name.trim_end_matches('/'));
-        inside.is_ok_and(|path| (seen.is_there)(&path)) || from_root.is_ok_and(|path| (seen.is_there)(&path))
-    };
-    let mut names = names.peekable();
+    let is_there = |name: &str| meant(seen.folder, name).any(|path| (seen.is_there)(&path));
+    let mut names = names(seen.sheet).peekable();
     let says = match names.peek() {
         None => "`Evidence location:` names no file.".to_owned(),
         Some(_) => format!("{} is not there.", quoted(names.find(|name| !is_there(name))?)),
     };
     let next = "Name files of the repository, such as `EVIDENCE.md`, in which the next one finds what was seen.";
     Some(at(seen, Field::EvidenceLocation, Finding::error(PROOF, says, next)))
+}
+
+/// What `Evidence location` names.
+fn names(sheet: &Sheet) -> impl Iterator<Item = &str> {
+    let names = sheet.value(Field::EvidenceLocation).split([',', ';', '\n']);
+    names.map(|name| name.trim().trim_matches(['`', '-', ' '])).filter(|name| !name.is_empty())
+}
+
+/// The paths that one of them may mean: in the task's folder, or from the root.
+fn meant(folder: &str, name: &str) -> impl Iterator<Item = RepoPath> {
+    let name = name.trim_end_matches('/');
+    [RepoPath::parse(&format!("{folder}/{name}")), RepoPath::parse(name)].into_iter().flatten()
+}
+
+/// More of them are not looked for.
+const MOST_NAMES: usize = 50;
+
+/// Every path that may be meant by where the evidence is.
+pub fn candidates(folder: &str, sheet: &Sheet) -> Vec<RepoPath> {
+    names(sheet).take(MOST_NAMES).flat_map(|name| meant(folder, name)).collect()
 }
 
 fn linked(seen: &Seen<'_>) -> Option<Finding> {

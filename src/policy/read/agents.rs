@@ -7,14 +7,16 @@ use crate::policy::types::*;
 
 const MAX_WORDS: usize = 50;
 const MAX_WORD: usize = 4096;
-/// Adapters that are not there yet.
-const LATER: [&str; 2] = ["comment", "workflow"];
+/// The ways to an agent.
+const ADAPTERS: [&str; 3] = ["command", "comment", "workflow"];
+/// What says how a program is run, and nothing of an agent elsewhere.
+const OF_A_PROGRAM: [&str; 3] = ["attempts", "network", "confine"];
 
 pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     if let Some(f) = top.get("agents").and_then(|s| d.map(s, &["lease", "main", "reader"], &[])) {
         p.agents.lease = f.get("lease").and_then(|s| time(d, s));
-        p.agents.main = f.get("main").and_then(|s| agent(d, s));
-        p.agents.reader = f.get("reader").and_then(|s| agent(d, s));
+        p.agents.main = f.get("main").and_then(|s| agent(d, s, true));
+        p.agents.reader = f.get("reader").and_then(|s| agent(d, s, false));
     }
     if let Some(f) = top.get("budget").and_then(|s| d.map(s, &["minutes", "passes", "credits"], &[])) {
         let number = |d: &mut Decoder, key: &str, most: u64| f.get(key).and_then(|s| d.number(s, 1..=most));
@@ -29,15 +31,46 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     }
 }
 
-fn agent(d: &mut Decoder, spot: &Spot<'_>) -> Option<Agent> {
+fn agent(d: &mut Decoder, spot: &Spot<'_>, writes: bool) -> Option<Agent> {
     let before = d.problems.len();
-    let f = d.map(spot, &["command", "timeout", "attempts", "network", "confine"], &LATER)?;
+    let f = d.map(spot, &["command", "comment", "workflow", "timeout", "attempts", "network", "confine"], &[])?;
     let mut agent = Agent::default();
     set(&mut agent.timeout, f.get("timeout").and_then(|s| time(d, s)));
     let attempts = f.get("attempts").and_then(|s| d.number(s, 1..=5));
     agent.attempts = attempts.and_then(|number| u32::try_from(number).ok());
     set(&mut agent.network, f.get("network").and_then(|s| d.word(s)));
     confine(d, &f, &mut agent.confine);
+    let mut ways = ADAPTERS.into_iter().filter(|way| f.get(way).is_some());
+    if let (Some(first), Some(second)) = (ways.next(), ways.next())
+        && let Some(s) = f.get(second)
+    {
+        d.problem(
+            s.key,
+            &s.path,
+            format!("there is `{first}` already: an agent is reached in one way"),
+            "Remove one of them",
+        );
+        return None;
+    }
+    for way in ["comment", "workflow"] {
+        let Some(s) = f.get(way) else { continue };
+        if !writes {
+            let says = "whoever only looks is kept from writing by walls, and there are none around an agent elsewhere";
+            d.problem(s.key, &s.path, says, "Give it a `command`, or leave `reader` out");
+            return None;
+        }
+        for key in OF_A_PROGRAM {
+            if let Some(s) = f.get(key) {
+                d.problem(s.key, &s.path, "this has no effect on an agent elsewhere", "Remove it");
+            }
+        }
+        let text = d.text(s)?.trim().to_owned();
+        match way {
+            "comment" => agent.comment = Some(mention(d, s, text)?),
+            _ => agent.workflow = Some(workflow(d, s, text)?),
+        }
+        return Some(agent);
+    }
     let Some(command) = f.get("command") else {
         // Under a misspelt key, or one that is not there yet, it may have been said.
         if d.problems.len() > before {
@@ -49,6 +82,31 @@ fn agent(d: &mut Decoder, spot: &Spot<'_>) -> Option<Agent> {
     };
     agent.command = words(d, command)?;
     Some(agent)
+}
+
+/// Whom a comment begins with: nothing that could be anything else than that.
+fn mention(d: &mut Decoder, spot: &Spot<'_>, text: String) -> Option<String> {
+    let name = text.strip_prefix('@').unwrap_or_default();
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
+    if name.is_empty() || text.len() > 100 || !name.chars().all(is_letter) {
+        let says = "this is whom a comment begins with, and no name with an `@` before it";
+        d.problem(spot.at(), &spot.path, says, "Write `\"@copilot\"` or the like");
+        return None;
+    }
+    Some(text)
+}
+
+/// The file of a workflow, as it is named when it is started.
+fn workflow(d: &mut Decoder, spot: &Spot<'_>, text: String) -> Option<String> {
+    let name = text.strip_prefix(".github/workflows/").unwrap_or_default();
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_file = name.strip_suffix(".yml").or_else(|| name.strip_suffix(".yaml")).is_some_and(|name| !name.is_empty());
+    if !is_file || text.len() > 200 || !name.chars().all(is_letter) {
+        let says = "this is no workflow's file";
+        d.problem(spot.at(), &spot.path, says, "Write `.github/workflows/agent.yml` or the like");
+        return None;
+    }
+    Some(text)
 }
 
 /// A program and its arguments.

@@ -54,7 +54,8 @@ impl Agents {
     pub fn of(&self, role: Role) -> Option<&Agent> {
         match role {
             Role::Main => self.main.as_ref(),
-            _ => self.reader.as_ref().or(self.main.as_ref()),
+            // Nothing keeps an agent from writing that works elsewhere.
+            _ => self.reader.as_ref().or(self.main.as_ref().filter(|main| !main.command.is_empty())),
         }
     }
 }
@@ -64,8 +65,17 @@ impl Agents {
 #[serde(default, deny_unknown_fields)]
 pub struct Agent {
     /// The program and its arguments. The prompt is its standard input, and the file that `PHASEGATE_PROMPT` names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 50), inner(length(max = 4096)))]
     pub command: Vec<String>,
+    /// In place of a program: whom a comment on the pull request begins with, such as `@copilot`. What it pushes is its pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 100))]
+    pub comment: Option<String>,
+    /// In place of a program: the file of a workflow on the default branch that is started. What is pushed after that is its pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 200))]
+    pub workflow: Option<String>,
     /// How long a pass may take, with every attempt.
     #[serde(skip_serializing_if = "is_default")]
     pub timeout: Timeout,
@@ -81,7 +91,26 @@ pub struct Agent {
     pub confine: Confine,
 }
 
+/// How an agent is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adapter<'a> {
+    /// As a program, behind walls.
+    Command(&'a [String]),
+    /// By a comment that begins with this.
+    Comment(&'a str),
+    /// By starting this workflow.
+    Workflow(&'a str),
+}
+
 impl Agent {
+    pub fn adapter(&self) -> Adapter<'_> {
+        match (&self.comment, &self.workflow) {
+            (Some(mention), _) => Adapter::Comment(mention),
+            (None, Some(workflow)) => Adapter::Workflow(workflow),
+            (None, None) => Adapter::Command(&self.command),
+        }
+    }
+
     pub fn attempts(&self) -> u32 {
         self.attempts.unwrap_or(2)
     }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::Home;
 use super::html::{code, finding, folded, link, linked, moment, prose, safe, word};
 use crate::finding::{Finding, Verdict, only_waiting, quoted};
+use crate::flow::task;
 use crate::gate::merge::CHECK_NAME;
 use crate::ids::Person;
 use crate::ledger::incident::Breach;
@@ -195,6 +196,7 @@ fn how_claimed(how: Claim) -> &'static str {
         Claim::ReadyForReview => "by marking it ready for review",
         Claim::Preview => "by a look that passed",
         Claim::Reviewer => "by a reviewer's verdict",
+        Claim::Sheet => "by its STATE.md",
     }
 }
 
@@ -328,6 +330,19 @@ fn said(body: &Body, record: &Record, home: &Home<'_>) -> String {
         Body::TaskMoved { to, why, .. } => {
             let why = why.as_ref().map(|why| format!(": {}", prose(&quoted(why)))).unwrap_or_default();
             format!("{who} takes the task to {}{why}.", code(to.as_str()))
+        }
+        Body::TaskReturned {} => {
+            "What the task was done with is not what is there any more: it is verified again.".to_owned()
+        }
+        Body::TaskDriven { drive: Some(task::Drive::Once), .. } => {
+            format!("{who} asks an agent for a pass at the task.")
+        }
+        Body::TaskDriven { drive: Some(task::Drive::Loop), .. } => {
+            format!("{who} asks an agent for passes at the task, until it ends, waits or gains nothing.")
+        }
+        Body::TaskDriven { drive: None, why } => {
+            let why = why.as_ref().map(|why| format!(": {}", prose(&quoted(why)))).unwrap_or_default();
+            format!("No more passes are asked for{why}.")
         }
         Body::PassBegun(begun) => format!("Pass {} begins.", begun.pass),
         Body::PassEnded(ended) => {
