@@ -247,7 +247,7 @@ fn stands(state: &State) -> String {
 }
 
 /// What is to be worked on in a phase.
-fn work(phase: Phase) -> String {
+pub fn work(phase: Phase) -> String {
     match (document(phase), phase) {
         (Some(document), _) => format!("write {document}"),
         (None, Phase::Build) => "write code and tests".to_owned(),
@@ -345,6 +345,17 @@ fn allowed(state: &State, commands: &Commands) -> Vec<String> {
     all.into_iter().map(|one| short(60, &one)).collect()
 }
 
+/// What is forbidden in every phase of a pipeline.
+pub const DELETE: &str = "to delete from scaffolding/ or docs/input/";
+/// What is forbidden in every change that is open.
+pub const MERGE: &str = "to merge before phasegate/merge is green";
+
+/// What is forbidden because it comes after a phase.
+pub fn ahead(phase: Phase) -> Option<String> {
+    let next = Phase::ALL.into_iter().find(|next| *next > phase)?;
+    Some(format!("to claim {} or later", next.as_str().to_uppercase()))
+}
+
 fn forbidden(state: &State) -> Vec<String> {
     let mut all = Vec::new();
     if waits(state) {
@@ -360,8 +371,7 @@ fn forbidden(state: &State) -> Vec<String> {
         all.extend(prompt::forbidden(task.state.stage).iter().map(|one| (*one).to_owned()));
     }
     if let Some(phase) = state.pipeline.as_ref().and_then(|pipeline| phase_of(pipeline.stage)) {
-        let next = Phase::ALL.into_iter().find(|next| *next > phase);
-        all.extend(next.map(|next| format!("to claim {} or later", next.as_str().to_uppercase())));
+        all.extend(ahead(phase));
     }
     if let Some(frozen) = state.frozen.as_ref().filter(|frozen| frozen.files > 0) {
         all.push(format!("to change what is frozen since {} ({} files)", frozen.head.short(), frozen.files));
@@ -375,10 +385,10 @@ fn forbidden(state: &State) -> Vec<String> {
         all.push(format!("what was not accepted: {left}"));
     }
     if state.pipeline.is_some() {
-        all.push("to delete from scaffolding/ or docs/input/".to_owned());
+        all.push(DELETE.to_owned());
     }
     if state.open {
-        all.push("to merge before phasegate/merge is green".to_owned());
+        all.push(MERGE.to_owned());
     } else if state.merged.is_none() {
         all.insert(0, "to go on: the pull request is closed".to_owned());
     }

