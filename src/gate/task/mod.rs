@@ -3,6 +3,7 @@
 //! It is a claim. Which phase a task is in is on record elsewhere; here is only told whether the claim is in its form, and whether it
 //! says what the phase has to leave behind.
 
+pub mod evidence;
 pub mod leave;
 pub mod pass;
 pub mod prompt;

@@ -59,7 +59,7 @@ pub fn may_build(stage: Stage) -> bool {
 }
 
 /// What is to be written before the next phase is claimed.
-fn updates(stage: Stage) -> &'static str {
+pub fn updates(stage: Stage) -> &'static str {
     match stage {
         Stage::Intake => "`Objective`, `Done gate`, `Not doing` and `Reality constraints`",
         Stage::Shape => "`Validation plan`, `User-facing`, and with `yes` the features below `## Visible features`",
