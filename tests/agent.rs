@@ -86,12 +86,18 @@ impl Stage {
         Ended {
             code: output.status.code().expect("it ended by itself"),
             out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
+            // An agent says what it likes.
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
 
     fn json(&self, role: &str) -> Ended {
         self.asks(role, &["--json"])
+    }
+
+    fn commit(&self, message: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["-c", "user.name=ada", "-c", "user.email=ada@example.com", "commit", "-qm", message]);
     }
 
     fn git(&self, args: &[&str]) -> String {
@@ -240,6 +246,176 @@ mod behind_walls {
         assert!(std::fs::read_to_string(on.dir.path().join("lamp.py")).unwrap().starts_with("def on"));
         assert_eq!(on.git(&["branch", "--list", "mine"]), "");
         assert!(!format!("{}{}", ended.out, ended.err).contains("t0p-s3cret"));
+    }
+
+    /// A repository whose agents get no `secret/`, though it lies in the commit and, in another form, in its history.
+    fn packed(steps: &str) -> Stage {
+        let steps = format!("passes:\n  - steps:\n{steps}");
+        let on = stage_with("passes: []\n", "    pack: { hide: [\"secret/**\"] }\n", "");
+        let put = |path: &str, text: &str| {
+            let file = on.dir.path().join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        };
+        put("secret/key", "t0p-s3cret-old\n");
+        on.commit("an old key");
+        put("secret/key", "t0p-s3cret-new\n");
+        put("script.yml", &steps);
+        on.commit("a new key");
+        on
+    }
+
+    const SAW: &str =
+        "      - answer: { with: { checks: [{ rule: TSK-21, pass: true, evidence: \"read\" }], summary: \"fine\" } }\n";
+
+    fn attempt(command: &str) -> String {
+        format!("      - attempt: {{ step: {{ run: {{ command: {command:?} }} }} }}\n")
+    }
+
+    /// Says these lines to the server of the pass, and prints what it answers.
+    fn talk(calls: &[(&str, Value)]) -> String {
+        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "by hand", "version": "1" } });
+        let mut lines = vec![
+            json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        ];
+        for (id, (tool, arguments)) in calls.iter().enumerate() {
+            let params = json!({ "name": tool, "arguments": arguments });
+            lines.push(json!({ "jsonrpc": "2.0", "id": id + 1, "method": "tools/call", "params": params }));
+        }
+        let said: Vec<String> = lines.iter().map(|line| format!("'{line}'")).collect();
+        format!("printf '%s\\n' {} | phasegate mcp --pass", said.join(" "))
+    }
+
+    #[test]
+    fn what_a_pack_hides_is_nowhere_in_reach() {
+        let on = packed("");
+        let (repo, head) = (on.dir.path().display().to_string(), on.git(&["rev-parse", "HEAD"]));
+        let tries = [
+            "find . / -name key 2>/dev/null; cat secret/key ./SECRET/key; ls -la".to_owned(),
+            format!(
+                "git show {head}:secret/key; git show HEAD:secret/key; git log -p --all; git show {head}^:secret/key"
+            ),
+            "git cat-file --batch-all-objects --batch; cat .git/objects/info/alternates".to_owned(),
+            "git fsck --lost-found; git stash list; git reflog".to_owned(),
+            format!(
+                "cat {repo}/secret/key; git -C {repo} show HEAD:secret/key; GIT_DIR={repo}/.git git cat-file --batch-all-objects --batch"
+            ),
+            format!("GIT_ALTERNATE_OBJECT_DIRECTORIES={repo}/.git/objects git show {head}:secret/key"),
+            "cat /proc/*/root/secret/key /proc/*/cwd/secret/key /proc/[0-9]*/fd/* </dev/null".to_owned(),
+            format!("cat /proc/1/root{repo}/secret/key; cat /proc/self/root{repo}/secret/key; ls /proc/*/root{repo}"),
+            talk(&[
+                ("read", json!({ "path": "secret/key" })),
+                ("read", json!({ "path": "secret/../secret/key" })),
+                ("read", json!({ "path": ".git/../../../secret/key" })),
+                ("grep", json!({ "pattern": "t0p-s3cret" })),
+                ("glob", json!({ "pattern": "**/key" })),
+                ("read", json!({ "path": "lamp.py" })),
+            ]),
+        ];
+        let steps: String = tries.iter().map(|command| attempt(command)).collect();
+        std::fs::write(on.dir.path().join("script.yml"), format!("passes:\n  - steps:\n{steps}{SAW}")).unwrap();
+        on.commit("the tries");
+        let ended = on.json("reviewer");
+        assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);
+        for secret in ["t0p-s3cret-new", "t0p-s3cret-old"] {
+            assert!(!ended.err.contains(secret) && !ended.out.contains(secret), "{secret}: {}", ended.err);
+        }
+        // What it may see it saw, or nothing of this was tried.
+        assert!(ended.err.contains("def on()") && ended.err.contains("There is no `secret/key`"), "{}", ended.err);
+        let calls = &ended.json()["calls"];
+        assert_eq!((&calls["total"], &calls["refused"]), (&json!(6), &json!(3)), "{calls:#}");
+        assert_eq!(calls["kept"][0]["arguments"], r#"{"path":"secret/key"}"#);
+    }
+
+    #[test]
+    fn what_a_pack_hides_stays_as_it_was_in_the_commit() {
+        let on = packed(&format!(
+            "      - write: {{ path: lamp.py, text: \"lit\" }}\n      - run: {{ command: \"test ! -e secret && test $(git rev-list --all --count) = 1\" }}\n{ANSWER}"
+        ));
+        let ended = on.json("main");
+        assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);
+        assert_eq!(ended.json()["changed"], json!(["lamp.py"]));
+        let commit = ended.json()["commit"].as_str().unwrap().to_owned();
+        assert_eq!(on.git(&["show", &format!("{commit}:secret/key")]), "t0p-s3cret-new");
+        assert_eq!(on.git(&["diff", "--name-only", "HEAD", &commit]), "lamp.py");
+    }
+
+    #[test]
+    fn what_is_written_outside_of_a_pack_is_refused() {
+        for write in ["secret/own", "Secret/key", "secret"] {
+            let on = packed(&format!("      - write: {{ path: {write}, text: \"mine\" }}\n{ANSWER}"));
+            let ended = on.json("main");
+            assert_eq!((ended.code, ended.rules()), (1, vec!["AGT-09".to_owned()]), "{write}: {}", ended.out);
+            assert!(ended.json()["commit"].is_null(), "{write}");
+        }
+    }
+
+    #[test]
+    fn a_pack_that_lets_nothing_through_is_no_pass() {
+        let on = stage_with(&format!("passes:\n  - steps:\n{ANSWER}"), "    pack: { only: [src] }\n", "");
+        let ended = on.asks("main", &[]);
+        assert!(ended.code == 2 && ended.err.contains("lets nothing through of the 4 files"), "{}", ended.err);
+    }
+
+    #[test]
+    fn the_tools_of_a_pass_see_its_edits_and_the_record_is_not_its_own() {
+        let calls = [
+            ("next", json!({})),
+            ("read", json!({ "path": "lamp.py" })),
+            ("ls", json!({ "path": "../.." })),
+            ("submit_evidence_claim", json!({ "item": "x", "seen": "y" })),
+            ("raise_decision", json!({ "condition": "stuck", "reason": "let me out" })),
+            ("merge", json!({ "now": true })),
+        ];
+        let on = stage(&format!(
+            "      - write: {{ path: lamp.py, text: \"edited by it\" }}\n{}      - run: {{ command: \"rm -f $PHASEGATE_MCP\" }}\n{}{ANSWER}",
+            attempt(&talk(&calls)),
+            attempt("phasegate mcp --pass </dev/null"),
+        ));
+        let ended = on.json("main");
+        assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);
+        assert!(ended.err.contains("edited by it") && ended.err.contains("this pass's copy of"), "{}", ended.err);
+        assert!(
+            ended.err.contains("This pass is about no task") && ended.err.contains("does not answer"),
+            "{}",
+            ended.err
+        );
+        let calls = ended.json()["calls"].clone();
+        let kept: Vec<(&str, &str)> = calls["kept"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|call| (call["tool"].as_str().unwrap(), call["outcome"].as_str().unwrap()))
+            .collect();
+        let mut kept = kept;
+        kept.sort_unstable();
+        let told = [
+            ("ls", "refused"),
+            ("merge", "refused"),
+            ("next", "answered"),
+            ("raise_decision", "refused"),
+            ("read", "answered"),
+            ("submit_evidence_claim", "refused"),
+        ];
+        assert_eq!(kept, told);
+        assert_eq!((&calls["total"], &calls["refused"], &calls["left_out"]), (&json!(6), &json!(4), &json!(0)));
+        assert!(calls["bytes"].as_u64().unwrap() > 100);
+    }
+
+    #[test]
+    fn who_only_looks_can_not_write_by_its_tools() {
+        let on = stage(&format!(
+            "{}{SAW}",
+            attempt(&talk(&[("next", json!({})), ("submit_evidence_claim", json!({ "item": "x", "seen": "y" }))]))
+        ));
+        let ended = on.json("reviewer");
+        assert_eq!((ended.code, ended.json()["changed"].clone()), (0, json!([])), "{}\n{}", ended.out, ended.err);
+        assert!(
+            ended.err.contains("Who looks writes nothing") && ended.err.contains("write anything but your answer"),
+            "{}",
+            ended.err
+        );
     }
 
     #[test]

@@ -267,6 +267,56 @@ fn a_task_goes_from_its_intake_to_its_end() {
     assert_eq!((again.code, again.json()["passes"][0]["pass"].clone()), (0, Value::Null), "{}", again.out);
 }
 
+/// The tools of a pass know the task: what is next is its phase's, and a claim stands in its evidence, whose record is not the agent's.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_at_a_task_has_its_tools() {
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "by hand", "version": "1" } });
+    let call = |id: u32, tool: &str, arguments: Value| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
+    let claim = json!({ "item": "the lamp is lit", "seen": "it is", "artefact": "artifacts/run.log" });
+    let lines = [
+        json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        call(1, "next", json!({})),
+        call(2, "submit_evidence_claim", claim),
+    ];
+    let said: Vec<String> = lines.iter().map(|line| format!("'{line}'")).collect();
+    let talk = format!("printf '%s\\n' {} | phasegate mcp --pass > t/artifacts/talk.jsonl", said.join(" "));
+    let steps = [
+        "      - write: { path: t/artifacts/run.log, text: \"lit\" }\n".to_owned(),
+        format!("      - run: {{ command: {talk:?} }}\n"),
+        // What belongs to it it may write on.
+        "      - append: { path: t/EVIDENCE.md, text: \"\\nand more\\n\" }\n".to_owned(),
+        field("Validation plan", "- the lamp is lit"),
+    ];
+    let on = stage_with(&format!("passes:\n{}", part("role: main", &steps)), "    pack: { hide: [check.sh] }\n");
+    let ended = on.run();
+    assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);
+    let talk = on.read("t/artifacts/talk.jsonl");
+    assert!(talk.contains(r#""phase":"intake""#) && talk.contains(r#""next":["shape"]"#), "{talk}");
+    assert!(talk.contains("decides nothing") && talk.contains("no plan yet"), "{talk}");
+    let evidence = on.read("t/EVIDENCE.md");
+    assert!(evidence.contains("## the lamp is lit\n\n- Claimed by the main agent (pass 1), "), "{evidence}");
+    assert!(
+        evidence.contains("- Seen: it is\n- Artefact: [artifacts/run.log](<artifacts/run.log>)\n\nand more\n"),
+        "{evidence}"
+    );
+    assert!(on.read("check.sh").contains("junit"), "what it did not get is as it was");
+    // The report on the ledger has both calls.
+    let branch = ended.json()["ledger"].as_str().unwrap().to_owned();
+    let log = on.git(&["ls-tree", "-r", "--name-only", &branch]);
+    let log = log.lines().find(|path| path.contains("/evidence/")).unwrap().to_owned();
+    let report: Value = serde_json::from_str(&on.git(&["show", &format!("{branch}:{log}")])).unwrap();
+    let mut tools: Vec<&str> =
+        report["calls"]["kept"].as_array().unwrap().iter().map(|call| call["tool"].as_str().unwrap()).collect();
+    tools.sort_unstable();
+    assert_eq!(tools, ["next", "submit_evidence_claim"], "{report:#}");
+    // A pack without the task's own folder is none for it.
+    let on = stage_with(&format!("passes:\n{}", part("role: main", &[])), "    pack: { hide: [t] }\n");
+    let ended = on.run();
+    assert!(ended.code == 2 && ended.err.contains("leaves out t/STATE.md"), "{}\n{}", ended.out, ended.err);
+}
+
 #[test]
 fn a_pass_that_gains_nothing_ends_it() {
     let on = stage_with(&format!("passes:\n  - steps:\n{DONE}"), "");

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use owo_colors::OwoColorize as _;
@@ -14,11 +15,11 @@ use serde_json::Value;
 
 use super::check::Told;
 use super::run::{law_of, stop_on_signals};
-use super::{Exit, check, out};
+use super::{Exit, check, mcp, out};
 use crate::finding::{Finding, Verdict, bounded, verdict};
 use crate::gate::pass as rules;
 use crate::ids::CommitId;
-use crate::policy::{Adapter, Policy, Role};
+use crate::policy::{Adapter, Pack, Policy, Role};
 use crate::repo::{LocalRepo, Reader as _};
 use crate::runner::Orphans;
 use crate::runner::pass::{self, Passed, Report};
@@ -71,7 +72,7 @@ enum Command {
     },
 }
 
-fn role(text: &str) -> Result<Role, String> {
+pub(super) fn role(text: &str) -> Result<Role, String> {
     Role::EACH.into_iter().find(|role| role.as_str() == text).ok_or_else(|| {
         let all: Vec<&str> = Role::EACH.iter().map(|role| role.as_str()).collect();
         format!("there are the roles {}", all.join(", "))
@@ -85,7 +86,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<Exit> {
             let law = law_of(&repo, base.as_deref(), policy.as_deref())?;
             let prompt = prompted(prompt)?;
             let commit = check::revision(&repo, at)?;
-            let asked = Asked { role: *role, prompt: &prompt, commit: &commit, about: &[], until: None };
+            let asked = Asked { role: *role, prompt: &prompt, commit: &commit, about: &[], until: None, task: None };
             let Some(asked) = asked.carried_out(&repo, &law).await? else {
                 out::complain("interrupted: the agent was ended, and nothing was taken of it.\n");
                 return Ok(Exit::Interrupted);
@@ -128,6 +129,8 @@ pub(super) struct Asked<'a> {
     pub(super) commit: &'a CommitId,
     pub(super) about: &'a [(&'static str, String)],
     pub(super) until: Option<tokio::time::Instant>,
+    /// The task that it is about, if it is about one.
+    pub(super) task: Option<mcp::Task>,
 }
 
 /// What came of it, with what is to be said.
@@ -159,6 +162,13 @@ impl Asked<'_> {
         let below = std::env::var_os("RUNNER_TEMP").filter(|folder| !folder.is_empty());
         let below = below.map_or_else(std::env::temp_dir, PathBuf::from);
         let schema = rules::schema(self.role);
+        // With a pack it must not see the clone itself, wherever that lies.
+        let hides = match agent.pack == Pack::default() {
+            true => Vec::new(),
+            false => kept_from(repo),
+        };
+        let program = std::env::current_exe().ok().and_then(|program| program.canonicalize().ok());
+        let tools: Arc<dyn pass::Tools> = Arc::new(mcp::Served { task: self.task.clone() });
         let asked = pass::Pass {
             role: self.role,
             agent,
@@ -168,9 +178,11 @@ impl Asked<'_> {
             commit: self.commit,
             below: &below,
             environment: &environment,
-            hides: &[],
+            hides: &hides,
             about: self.about,
             until: self.until,
+            tools: Some(tools),
+            program: program.as_deref(),
         };
         let stop = stop_on_signals()?;
         // From here on every child of this process is the agent's.
@@ -189,6 +201,20 @@ impl Asked<'_> {
         }
         Ok(Some(Came { passed, findings: bounded(findings), found }))
     }
+}
+
+/// Where the content lies on this machine: git's folder, those that it borrows objects of, and every working tree, under each of their
+/// names.
+fn kept_from(repo: &LocalRepo) -> Vec<PathBuf> {
+    let common = repo.common_folder();
+    let borrowed = std::fs::read_to_string(common.join("objects/info/alternates")).unwrap_or_default();
+    let borrowed = borrowed.lines().map(PathBuf::from).filter(|objects| objects.is_absolute());
+    let folders = repo.working_trees().unwrap_or_default().into_iter().chain(borrowed).chain([common]);
+    let mut all: Vec<PathBuf> =
+        folders.flat_map(|folder| [folder.canonicalize().ok(), Some(folder)]).flatten().collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// `phasegate/pass@1`

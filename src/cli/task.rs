@@ -1,6 +1,6 @@
 //! `phasegate task`: a task's folder, begun and looked at.
 
-mod desk;
+pub(super) mod desk;
 mod work;
 
 use std::fmt::Write as _;

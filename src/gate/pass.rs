@@ -24,6 +24,8 @@ pub const SCOUTED: &str = "AGT-05";
 pub const BUDGET: &str = "AGT-07";
 /// It ran without all walls.
 pub const UNCONFINED: &str = "AGT-06";
+/// It has left something outside of its pack.
+pub const OUTSIDE: &str = "AGT-09";
 
 /// What all passes may take together, where that is used up.
 pub fn over(task: &Task, budget: &Budget) -> Option<String> {
@@ -90,6 +92,16 @@ pub fn judge(report: &Report) -> Vec<Finding> {
             named(&report.nested)
         );
         findings.push(Finding::warning(OWN, says, "Remove their `.git` folders, if the files are to stay."));
+    }
+    if !report.outside.is_empty() {
+        let says = format!(
+            "The {} has left something outside of what its pack gives it: {}. Nothing of the pass was taken.",
+            report.role,
+            named(&report.outside)
+        );
+        let next =
+            "Leave alone what is not there; or a person widens `pack` of the policy's agent on the default branch.";
+        findings.push(Finding::error(OUTSIDE, says, next));
     }
     let open = report.confinement.told();
     if !open.is_empty() {

@@ -120,6 +120,10 @@ impl Policy {
         sorted(&mut canon.freeze.tests);
         sorted(&mut canon.freeze.meaning);
         sorted(&mut canon.secrets.allow);
+        for agent in [&mut canon.agents.main, &mut canon.agents.reader].into_iter().flatten() {
+            sorted(&mut agent.pack.only);
+            sorted(&mut agent.pack.hide);
+        }
         // There is no float and no map with other keys than strings in a policy, so this can't fail; should it ever,
         // the plain form is as good an identity.
         let json = serde_json_canonicalizer::to_vec(&canon).unwrap_or_else(|_| format!("{canon:?}").into_bytes());

@@ -17,6 +17,7 @@ mod law;
 mod problem;
 mod read;
 mod render;
+mod sight;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -26,12 +27,13 @@ pub(crate) use decode::{Decoder, Fields, Spot};
 pub use law::{Declared, Effective, glob, globs, is_glob};
 pub use problem::{Finding, Problem, Report};
 pub use render::render_problems;
+pub use sight::{Sight, folded};
 pub use types::{
     Account, Adapter, Agent, Agents, Approver, Autonomy, Axes, Base, Budget, Build, Check, Commands, Completeness,
     Confine, Deploy, Deploying, Earned, Enforce, Escalating, Flow, Freeze, Gates, Labels, Ledger, Limits, Log,
-    LogWrite, MadeBy, MatchRule, Merge, Mode, Network, People, Policy, Proofs, Queue, Reconciling, Remind, Repairs,
-    Require, Reviewing, Risk, Role, RunGate, Runs, Size, Slices, Snapshots, Source, Start, Tier, TighterMode, Timeout,
-    Verify, Weakening, Who, security,
+    LogWrite, MadeBy, MatchRule, Merge, Mode, Network, Pack, People, Policy, Proofs, Queue, Reconciling, Remind,
+    Repairs, Require, Reviewing, Risk, Role, RunGate, Runs, Size, Slices, Snapshots, Source, Start, Tier, TighterMode,
+    Timeout, Verify, Weakening, Who, security,
 };
 pub(crate) use types::{Word, words};
 

@@ -276,6 +276,18 @@ fn each_mistake_is_named() {
             "1:43 agents.main.attempts: expected a whole number from 1 to 5, found the number `6` -> Write a whole number from 1 to 5, in plain digits",
         ),
         (
+            "agents: { main: { command: [x], pack: { hide: [\"../x\"] } } }",
+            "1:48 agents.main.pack.hide[0]: `../x` leaves the repository -> Remove `..`",
+        ),
+        (
+            "agents: { main: { command: [x], pack: { only: [] } } }",
+            "1:47 agents.main.pack.only: the list is empty: it would get nothing -> Name what it gets, such as `[\"src/**\"]`, or leave the key out",
+        ),
+        (
+            "agents: { main: { command: [x], pack: { hides: [x] } } }",
+            "1:41 agents.main.pack.hides: unknown key `hides`; did you mean `hide`? -> Write `hide`",
+        ),
+        (
             "budget: { passes: 3 }",
             "1:1 budget: this has no effect without an agent -> Name one: `agents: { main: { command: [\"agent-cli\"] } }`, or remove it",
         ),
@@ -697,4 +709,17 @@ fn an_anchor_and_a_tag_are_pointed_at() {
     assert_eq!(at("a: &x 1\nmode: *x\n"), (1, 4));
     let tags = said("mode: !!str auto\nbranches: !mine\n  - main\n");
     assert!(tags[1].starts_with("1:7 mode: YAML tags") && tags[2].starts_with("2:11 branches: YAML tags"), "{tags:#?}");
+}
+
+#[test]
+fn a_pack_says_what_an_agent_gets() {
+    let read = |pack: &str| parse(format!("{CHECK}agents: {{ reader: {{ command: [x]{pack} }} }}\n").as_bytes());
+    let none = read("").unwrap();
+    assert!(Sight::of(&none.agents.reader.as_ref().unwrap().pack).unwrap().is_all());
+    let some = read(", pack: { only: [\"src/**\", \"docs/**\"], hide: [secret] }").unwrap();
+    assert_ne!(some.digest(), none.digest());
+    let same = read(", pack: { hide: [secret], only: [\"docs/**\", \"src/**\"] }").unwrap();
+    assert_eq!(some.digest(), same.digest(), "the order says nothing");
+    assert_eq!(serde_json::from_value::<Policy>(serde_json::to_value(&some).unwrap()).unwrap(), some);
+    assert!(!serde_json::to_string(&none).unwrap().contains("pack"), "one that has none keeps its digest");
 }

@@ -46,7 +46,7 @@ mod escalating;
 mod gates;
 pub mod security;
 
-pub use agents::{Adapter, Agent, Agents, Budget, Role};
+pub use agents::{Adapter, Agent, Agents, Budget, Pack, Role};
 pub use escalating::{Escalating, Remind};
 pub use gates::*;
 

@@ -142,6 +142,19 @@ impl LocalRepo {
         }
     }
 
+    /// A file's bytes by its own id, up to so many; or how many it has.
+    pub fn bytes_of(&self, id: &BlobId, most: u64) -> Result<std::result::Result<Vec<u8>, u64>> {
+        let repo = self.lock();
+        let at = Oid::from_str(id.as_str())?;
+        let what = || Ok(Absent::Blob(id.clone()));
+        // The size is asked for first: a packed blob of gigabytes may be a few bytes on disk.
+        let (size, _) = repo.odb()?.read_header(at).map_err(|e| absent(e, what))?;
+        if size as u64 > most {
+            return Ok(Err(size as u64));
+        }
+        Ok(Ok(repo.find_blob(at).map_err(|e| absent(e, what))?.content().to_vec()))
+    }
+
     /// The patch id: the same for the same lines taken out and put in, wherever they stand in their files, however many commits
     /// they come in, and whatever white space is in or between them. A binary file counts by its content. None for a change
     /// without content, or with more files than anyone reads.

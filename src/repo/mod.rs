@@ -16,6 +16,7 @@
 //! [`Remote`] has nothing for it, object by object.
 
 mod actions;
+mod below;
 mod borrow;
 mod content;
 mod local;
@@ -41,7 +42,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{BlobId, CommitId};
 
-pub use borrow::{Laid, borrowed};
+pub use below::{Below, ReadBelow, Stands};
+pub use borrow::{Laid, borrowed, packed};
 pub use content::{Written, blob_of, content_digest, same_blobs, touched, without, written_over};
 pub use local::{Compared, LocalRepo};
 pub use mirror::{Fetched, Mirror, Want};

@@ -4,7 +4,8 @@
 //! monitor. So that repository is not opened. The files are read into one of our own, which borrows the same objects, with nothing of
 //! the folder's settings; and none of it is in the repository that it came from before somebody asks for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use git2::{IndexAddOption, ObjectType, Odb, Oid, Repository, Tree, TreeWalkMode,
 use super::local::{LocalRepo, commit_id};
 use super::{Delta, Error, RepoPath, Result};
 use crate::ids::CommitId;
+use crate::policy::Sight;
 
 /// A file with more bytes is not taken: no host of repositories takes it either.
 pub const LARGEST_TAKEN: u64 = 100 * 1024 * 1024;
@@ -27,6 +29,8 @@ pub struct Taken {
     pub deltas: Vec<Delta>,
     /// Repositories inside of it, whose files are nobody's here.
     pub nested: BTreeSet<String>,
+    /// What was left there, or taken away, that is not in sight of whoever worked in it.
+    pub outside: BTreeSet<RepoPath>,
 }
 
 /// Why a folder's content can't be taken.
@@ -46,9 +50,15 @@ impl From<git2::Error> for TakeError {
     }
 }
 
-/// Takes what is in `folder`, where `commit` was laid out, of the repository with these objects. `own` is an empty folder, for as long
-/// as the result is there.
-pub fn taken(folder: &Path, objects: &Path, commit: &CommitId, own: &Path) -> std::result::Result<Taken, TakeError> {
+/// Takes what is in `folder`, where the part of `commit` that is in sight was laid out, of the repository with these objects. What is
+/// not in sight is as it was in the commit. `own` is an empty folder, for as long as the result is there.
+pub fn taken(
+    folder: &Path,
+    objects: &Path,
+    commit: &CommitId,
+    sight: &Sight,
+    own: &Path,
+) -> std::result::Result<Taken, TakeError> {
     let repo = Repository::init_bare(own).map_err(Error::from)?;
     let objects = objects.to_str().filter(|path| !path.contains('\n'));
     let objects =
@@ -63,6 +73,14 @@ pub fn taken(folder: &Path, objects: &Path, commit: &CommitId, own: &Path) -> st
     let repo = Repository::open_bare(own)?;
     repo.set_workdir(folder, false)?;
     let before = repo.find_commit(Oid::from_str(commit.as_str()).map_err(Error::from)?)?.tree()?;
+    let mut outside = BTreeSet::new();
+    if !sight.is_all() {
+        let all = super::tree::Walk::new(&repo).list(before.id(), super::Filter::All)?;
+        let unseen: Vec<super::Entry> =
+            all.into_iter().filter(|entry| !sight.takes_in(entry.path.as_bytes())).collect();
+        std::fs::write(own.join("info/exclude"), ignores(&repo, &unseen)?).map_err(cant())?;
+        outside = in_the_way(folder, &unseen);
+    }
     let mut index = repo.index()?;
     index.read_tree(&before)?;
 
@@ -75,6 +93,15 @@ pub fn taken(folder: &Path, objects: &Path, commit: &CommitId, own: &Path) -> st
                 return skip;
             }
             let there = folder.join(path);
+            let bytes = path.as_os_str().as_bytes();
+            let bytes = bytes.strip_suffix(b"/").unwrap_or(bytes);
+            if !sight.takes_in(bytes) {
+                // That it is not there says nothing: it was not laid out.
+                if there.symlink_metadata().is_ok() {
+                    outside.insert(RepoPath::new(bytes));
+                }
+                return skip;
+            }
             let Ok(about) = there.symlink_metadata() else { return 0 };
             if about.is_dir() {
                 nested.insert(path.to_string_lossy().trim_end_matches('/').to_owned());
@@ -105,14 +132,78 @@ pub fn taken(folder: &Path, objects: &Path, commit: &CommitId, own: &Path) -> st
     if deltas.len() > MOST_TAKEN {
         return Err(TakeError::TooMany(deltas.len()));
     }
-    Ok(Taken { own: repo, tree, deltas, nested })
+    outside.extend(deltas.iter().map(|delta| &delta.path).filter(|path| !sight.takes_in(path.as_bytes())).cloned());
+    Ok(Taken { own: repo, tree, deltas, nested, outside })
+}
+
+/// What stands in the folder where something is that was not laid out: at its place, or where a folder leads to it.
+fn in_the_way(folder: &Path, unseen: &[super::Entry]) -> BTreeSet<RepoPath> {
+    let mut found = BTreeSet::new();
+    let mut free: HashSet<&[u8]> = HashSet::new();
+    for entry in unseen {
+        let path = entry.path.as_bytes();
+        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        for end in slashes.chain([path.len()]) {
+            let part = &path[..end];
+            if free.contains(part) {
+                continue;
+            }
+            match folder.join(OsStr::from_bytes(part)).symlink_metadata() {
+                Ok(about) if about.is_dir() && end < path.len() => drop(free.insert(part)),
+                Ok(_) => {
+                    found.insert(RepoPath::new(part));
+                    break;
+                }
+                // Nor is anything below it.
+                Err(_) => break,
+            }
+        }
+    }
+    found
+}
+
+/// What the `.gitignore` files say that were not laid out, as one file for the root. Without them, what is built would be taken.
+fn ignores(repo: &Repository, unseen: &[super::Entry]) -> Result<Vec<u8>> {
+    let is_one = |entry: &&super::Entry| {
+        let name = entry.path.as_bytes().rsplit(|byte| *byte == b'/').next();
+        name == Some(b".gitignore") && entry.mode.is_file()
+    };
+    let mut rules = Vec::new();
+    for entry in unseen.iter().filter(is_one) {
+        let path = entry.path.as_bytes();
+        let folder = &path[..path.len() - ".gitignore".len()];
+        let blob = repo.find_blob(Oid::from_str(entry.blob.as_str())?)?;
+        for line in blob.content().split(|byte| *byte == b'\n') {
+            rules.extend(from_root(folder, line));
+            rules.push(b'\n');
+        }
+    }
+    Ok(rules)
+}
+
+/// A line of a `.gitignore` in a folder, as it reads in one at the root. `folder` ends with a slash, or is empty.
+fn from_root(folder: &[u8], line: &[u8]) -> Vec<u8> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if folder.is_empty() || line.is_empty() || line.starts_with(b"#") {
+        return line.to_vec();
+    }
+    let (not, body): (&[u8], &[u8]) = match line.strip_prefix(b"!") {
+        Some(body) => (b"!", body),
+        None => (b"", line),
+    };
+    let named = body.strip_suffix(b"/").unwrap_or(body);
+    // Without a slash in it, it is for every folder below.
+    let anywhere: &[u8] = if named.contains(&b'/') { b"" } else { b"**/" };
+    let plain: Vec<u8> =
+        folder.iter().flat_map(|byte| if b"*?[\\".contains(byte) { vec![b'\\', *byte] } else { vec![*byte] }).collect();
+    [not, b"/", &plain, anywhere, body.strip_prefix(b"/").unwrap_or(body)].concat()
 }
 
 impl Taken {
     /// One of its files; none where there is no such file.
     pub fn file(&self, path: &RepoPath) -> Result<Option<Vec<u8>>> {
         let tree = self.own.find_tree(self.tree)?;
-        let entry = match tree.get_path(Path::new(std::ffi::OsStr::from_bytes(path.as_bytes()))) {
+        let entry = match tree.get_path(Path::new(OsStr::from_bytes(path.as_bytes()))) {
             Ok(entry) => entry,
             Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -260,7 +351,7 @@ mod tests {
     }
 
     fn take(copy: &Laid, commit: &CommitId, own: &Path) -> Taken {
-        taken(&copy.folder(), &copy.objects, commit, own).unwrap()
+        taken(&copy.folder(), &copy.objects, commit, &Sight::default(), own).unwrap()
     }
 
     fn paths(taken: &Taken) -> Vec<String> {
@@ -372,5 +463,85 @@ mod tests {
         let done = taken.commit(&repo.reader().common_folder(), &commit, "x", ("bot", "bot@localhost")).unwrap();
         let blob = repo.reader().blob(&done, &path).unwrap().unwrap();
         assert_eq!(blob.bytes, b"Phase: shape\nStatus: put back\n");
+    }
+
+    fn sight(hide: &[&str]) -> Sight {
+        let hide = hide.iter().map(|&glob| glob.to_owned()).collect();
+        Sight::of(&crate::policy::Pack { only: Vec::new(), hide }).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_is_not_in_sight_is_nowhere_in_the_copy_and_stays_in_the_commit() {
+        let repo = Scratch::new();
+        let earlier = repo.commit(&[], &[(b"lamp.py", FILE, b"an earlier secret")]);
+        let files: &[(&[u8], u32, &[u8])] = &[
+            (b"lamp.py", FILE, b"1"),
+            (b"gone.py", FILE, b"2"),
+            (b"secret/key", FILE, b"hush"),
+            (b"secret/.gitignore", FILE, b"*.log\n"),
+            (b"build/.gitignore", FILE, b"/out/\n"),
+        ];
+        let commit = repo.commit(&[&earlier], files);
+        let from = repo.reader().common_folder();
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("work");
+        let sight = sight(&["secret/**", "**/.gitignore"]);
+        let limit = std::time::Duration::from_secs(60);
+        let (made, of) = crate::repo::packed(&folder, &from, &commit, &sight, limit).await.unwrap();
+        assert_eq!((of, made.is_some()), (5, true));
+        assert!(folder.join("lamp.py").exists() && !folder.join("secret").exists() && !folder.join("build").exists());
+        let copy = Repository::open(&folder).unwrap();
+        let odb = copy.odb().unwrap();
+        for hidden in ["hush", "an earlier secret", "*.log\n"] {
+            assert!(!odb.exists(Oid::hash_object(ObjectType::Blob, hidden.as_bytes()).unwrap()), "{hidden}");
+        }
+        let there = |commit: &CommitId| odb.exists(Oid::from_str(commit.as_str()).unwrap());
+        assert!(!there(&commit) && !there(&earlier) && there(made.as_ref().unwrap()));
+        assert!(!folder.join(".git/objects/info/alternates").exists());
+
+        // What it does in sight is taken; what it does not see stays; what it puts there is told.
+        std::fs::write(folder.join("lamp.py"), "3").unwrap();
+        std::fs::remove_file(folder.join("gone.py")).unwrap();
+        std::fs::create_dir_all(folder.join("build/out")).unwrap();
+        std::fs::write(folder.join("build/out/x"), "ignored, though nobody sees by what").unwrap();
+        let objects = from.join("objects");
+        let take = |own: &Path| taken(&folder, &objects, &commit, &sight, own).unwrap();
+        let own = tempfile::tempdir().unwrap();
+        let left = take(own.path());
+        assert_eq!((paths(&left), left.outside.len()), (vec!["gone.py".to_owned(), "lamp.py".to_owned()], 0));
+        let done = left.commit(&from, &commit, "done", ("bot", "bot@localhost")).unwrap();
+        let kept = repo.reader().blob(&done, &RepoPath::from("secret/key")).unwrap().unwrap();
+        assert_eq!(kept.bytes, b"hush");
+        for (path, named) in [("Secret/own", "Secret/own"), ("secret/key", "secret/key")] {
+            let file = folder.join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, "mine").unwrap();
+            let own = tempfile::tempdir().unwrap();
+            let left = take(own.path());
+            assert_eq!(left.outside.iter().map(ToString::to_string).collect::<Vec<_>>(), [named]);
+            assert!(!paths(&left).contains(&named.to_owned()), "and it is not taken");
+            std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
+        }
+        // A file in the place of a folder would take along what is in it.
+        std::fs::write(folder.join("secret"), "a file").unwrap();
+        let own = tempfile::tempdir().unwrap();
+        assert_eq!(take(own.path()).outside.iter().map(ToString::to_string).collect::<Vec<_>>(), ["secret"]);
+    }
+
+    #[test]
+    fn a_rule_of_a_folder_reads_the_same_from_the_root() {
+        let of = |folder: &str, line: &str| String::from_utf8(from_root(folder.as_bytes(), line.as_bytes())).unwrap();
+        for (folder, line, reads) in [
+            ("", "out/", "out/"),
+            ("a/", "", ""),
+            ("a/", "# x", "# x"),
+            ("a/", "*.log", "/a/**/*.log"),
+            ("a/", "out/", "/a/**/out/"),
+            ("a/", "/out/", "/a/out/"),
+            ("a/", "!b/c", "!/a/b/c"),
+            ("a[1]/", "x\r", "/a\\[1]/**/x"),
+        ] {
+            assert_eq!(of(folder, line), reads, "{folder} {line}");
+        }
     }
 }

@@ -12,6 +12,7 @@
 //! It judges nothing: whoever calls [`conclude`] brings the rules ([`crate::gate::ran`]).
 
 pub mod artefact;
+pub mod calls;
 pub mod coverage;
 pub mod earned;
 mod environ;

@@ -8,15 +8,21 @@
 //!   What is different all the same is found, and thrown away;
 //! - what the agent did is the files it left, whatever it told its own repository ([`crate::repo::taken`]), and it is in no repository
 //!   of ours before somebody takes it over;
+//! - what its [pack](crate::policy::Pack) leaves out is nowhere in its reach: its copy has objects of its own, without the history, and
+//!   where nothing keeps the rest of the machine from it nothing is run;
+//! - its [tools](Tools) are answered outside of the walls, and each call is in the report;
 //! - its answer is data of a known form, or there is none: it is asked again with what is wrong, as often as it may be.
 //!
 //! It judges nothing ([`crate::gate::pass`]).
 
-use std::ffi::OsString;
+mod table;
+
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -27,14 +33,18 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::artefact::{CommandOutcome, CommandRun, Confinement};
+use super::calls::Calls;
 use super::environ::{Masks, is_given};
 use super::process::{Job, Orphans, Shell};
 use super::wall::{Confine, Enclosure, Limits, Wall, Walls};
 use super::worktree::Worktree;
 use super::{millis, reads, stood};
 use crate::ids::{CommitId, Digest};
-use crate::policy::{Agent, Network, Role};
+use crate::policy::{Agent, Network, Role, Sight};
 use crate::repo::{TakeError, Taken, taken};
+use table::Table;
+
+pub use table::{Ear, MOST_CALLS, NoTurn, Seat, Tools};
 
 /// An answer with more bytes is none.
 pub const LARGEST_ANSWER: u64 = 1024 * 1024;
@@ -63,6 +73,10 @@ pub struct Pass<'a> {
     pub about: &'a [(&'static str, String)],
     /// When it has to be done, whatever its own time.
     pub until: Option<Instant>,
+    /// Who answers its calls of tools.
+    pub tools: Option<Arc<dyn Tools>>,
+    /// The program by which it reaches them.
+    pub program: Option<&'a Path>,
 }
 
 /// Why nothing was run.
@@ -71,6 +85,11 @@ pub enum NotRun {
     /// It may write nothing, and nothing here would keep it from that.
     #[error("nothing here would keep it from writing: {0}")]
     NoWall(String),
+    /// It gets a part of the content, and nothing here would keep the rest from it.
+    #[error("nothing here would keep from it what its pack leaves out: {0}")]
+    NoPack(String),
+    #[error("its pack lets nothing through of the {0} files that are there; a folder is written `src/**`")]
+    EmptyPack(usize),
     #[error("the policy asks for all walls (`confine.required`), and here they can't be put up: {0}")]
     Unconfined(String),
     #[error(transparent)]
@@ -105,6 +124,12 @@ pub struct Report {
     pub committed: bool,
     /// Repositories that it left inside, whose files are not taken.
     pub nested: Vec<String>,
+    /// What it left outside of its pack, which is not taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
+    /// What it asked of its tools.
+    #[serde(default, skip_serializing_if = "Calls::is_none")]
+    pub calls: Calls,
 }
 
 /// What came of a pass.
@@ -131,15 +156,26 @@ pub async fn carry_out(
 ) -> Result<Option<Passed>, NotRun> {
     let clock = Instant::now();
     let user = super::wall::new_user();
-    let copy = Worktree::of(pass.git_folder, (pass.commit, &[]), pass.below, user).await.map_err(NotRun::Ground)?;
+    let sight = Sight::of(&pass.agent.pack).map_err(|error| NotRun::Ground(error.into()))?;
+    let copy = match sight.is_all() {
+        true => Worktree::of(pass.git_folder, (pass.commit, &[]), pass.below, user).await.map_err(NotRun::Ground)?,
+        false => packed(pass, &sight, user).await?,
+    };
     let given: Vec<(OsString, OsString)> =
         pass.environment.iter().filter(|(name, _)| is_given(name)).cloned().collect();
     let masks = Masks::of(pass.environment.iter().cloned());
     let mut found = reads::look(&given, &pass.agent.confine, copy.scratch());
     found.reads.retain(|path| !pass.hides.iter().any(|hidden| path.starts_with(hidden)));
+    found.reads.extend(pass.program.map(Path::to_owned));
     let walls = Enclosure::around(confine(pass, &copy, found.reads, user), copy.folder());
     let mut environment = found.environment;
+    reachable(&mut environment, pass.program);
     let place = Place::of(copy.scratch());
+    let seat = Seat::new(pass.role, pass.commit.clone(), copy.folder().to_owned(), user, sight.clone());
+    let (table, without) = laid(pass, seat, &place.socket);
+    if table.is_some() {
+        environment.push(("PHASEGATE_MCP".into(), place.socket.clone().into()));
+    }
     environment.extend(place.variables());
     environment.push(("PHASEGATE_ROLE".into(), pass.role.as_str().into()));
     environment.extend(pass.about.iter().map(|(name, value)| ((*name).into(), value.into())));
@@ -164,7 +200,7 @@ pub async fn carry_out(
         enclosure: walls.as_ref(),
         most: pass.agent.confine.output.bytes(),
     };
-    needed(pass, &job, stop).await?;
+    needed(pass, &job, !sight.is_all(), stop).await?;
 
     let command = command(&pass.agent.command);
     let mut tries: Vec<Try> = Vec::new();
@@ -192,9 +228,13 @@ pub async fn carry_out(
             break;
         }
     }
+    let calls = match table {
+        Some(table) => table.clear().await,
+        None => Calls { without, ..Calls::default() },
+    };
     let own = TempDir::new_in(pass.below).map_err(|error| NotRun::Ground(error.into()))?;
-    let committed = copy.has_moved(pass.commit);
-    let taken = taken(copy.folder(), copy.objects(), pass.commit, own.path())?;
+    let committed = copy.has_moved();
+    let taken = taken(copy.folder(), copy.objects(), pass.commit, &sight, own.path())?;
     let changed: Vec<String> =
         taken.deltas.iter().take(MOST_PATHS).map(|delta| super::text::line(&delta.path.to_string(), 500)).collect();
     let looks = pass.role.is_read_only();
@@ -208,9 +248,38 @@ pub async fn carry_out(
         changed,
         committed,
         nested: taken.nested.iter().take(MOST_PATHS).cloned().collect(),
+        outside: taken.outside.iter().take(MOST_PATHS).map(|path| super::text::line(&path.to_string(), 500)).collect(),
+        calls,
     };
     let left = (!looks).then_some(Left { taken, _own: own });
     Ok(Some(Passed { report, answer: answer.map(|(value, _)| value), left }))
+}
+
+/// A copy of what its pack lets through.
+async fn packed(pass: &Pass<'_>, sight: &Sight, user: Option<u32>) -> Result<Worktree, NotRun> {
+    let (copy, of) =
+        Worktree::packed(pass.git_folder, pass.commit, sight, pass.below, user).await.map_err(NotRun::Ground)?;
+    copy.ok_or(NotRun::EmptyPack(of))
+}
+
+/// Lays its tools, where there are some; or says why there are none.
+fn laid(pass: &Pass<'_>, seat: Seat, socket: &Path) -> (Option<Table>, Option<String>) {
+    let Some(tools) = pass.tools.clone() else { return (None, None) };
+    match Table::lay(tools, Arc::new(seat), socket) {
+        Ok(table) => (Some(table), None),
+        Err(error) => (None, Some(error.to_string())),
+    }
+}
+
+/// Puts the program by which it reaches its tools at the end of the search path: what is there under the same name comes first.
+fn reachable(environment: &mut [(OsString, OsString)], program: Option<&Path>) {
+    let Some(folder) = program.and_then(Path::parent) else { return };
+    if let Some((_, path)) = environment.iter_mut().find(|(name, _)| name == OsStr::new("PATH")) {
+        let all = std::env::split_paths(path).chain([folder.to_owned()]);
+        if let Ok(joined) = std::env::join_paths(all) {
+            *path = joined;
+        }
+    }
 }
 
 /// What it may read and write.
@@ -219,7 +288,9 @@ fn confine(pass: &Pass<'_>, copy: &Worktree, reads: Vec<PathBuf>, user: Option<u
     let network = pass.agent.network == Network::Allow;
     // Who answers for names is often written where nothing else is to be seen.
     let names = network.then(|| Path::new("/etc/resolv.conf").canonicalize().ok()).flatten();
-    let reads = reads.into_iter().chain([copy.objects().to_owned()]).chain(names);
+    // With a pack its copy has objects of its own: these have everything that ever was.
+    let objects = copy.borrows().map(Path::to_owned);
+    let reads = reads.into_iter().chain(objects).chain(names);
     let (writes, reads) = match pass.role.is_read_only() {
         true => (Vec::new(), reads.chain([folder]).collect()),
         false => (vec![folder], reads.collect()),
@@ -244,20 +315,28 @@ fn no_walls() -> String {
 }
 
 /// The walls that it can't do without, tried on a command that does nothing.
-async fn needed(pass: &Pass<'_>, job: &Job<'_>, stop: &CancellationToken) -> Result<(), NotRun> {
+async fn needed(pass: &Pass<'_>, job: &Job<'_>, packed: bool, stop: &CancellationToken) -> Result<(), NotRun> {
     let looks = pass.role.is_read_only();
-    if !looks && !pass.agent.confine.required {
+    if !looks && !packed && !pass.agent.confine.required {
         return Ok(());
     }
+    let none = |why: String| if looks { NotRun::NoWall(why) } else { NotRun::NoPack(why) };
     let walls = match job.enclosure {
         Some(_) => super::process::carry_out(job, &mut |_| {}, stop).await.walls,
         None => None,
     };
-    let Some(walls) = walls else { return Err(NotRun::NoWall(no_walls())) };
+    let Some(walls) = walls else { return Err(none(no_walls())) };
     let why: Vec<String> = walls.open.iter().map(|open| format!("{} ({})", open.wall.without(), open.why)).collect();
     let why = format!("they {}", why.join("; they "));
-    if looks && !walls.stand.iter().any(|wall| matches!(wall, Wall::Files | Wall::LandlockFiles)) {
-        return Err(NotRun::NoWall(why));
+    if (looks || packed) && !walls.stand.iter().any(|wall| matches!(wall, Wall::Files | Wall::LandlockFiles)) {
+        return Err(none(why));
+    }
+    // Without a root folder of its own nothing that lies in a folder which it may read is hidden.
+    if packed
+        && !walls.stand.contains(&Wall::Files)
+        && let Some(shown) = pass.hides.iter().find(|path| job.enclosure.is_some_and(|walls| walls.shows(path)))
+    {
+        return Err(NotRun::NoPack(format!("{} lies where it may read, and {why}", shown.display())));
     }
     if pass.agent.confine.required && !walls.open.is_empty() {
         return Err(NotRun::Unconfined(why));
@@ -276,12 +355,18 @@ struct Place {
     prompt: PathBuf,
     schema: PathBuf,
     answer: PathBuf,
+    socket: PathBuf,
 }
 
 impl Place {
     fn of(scratch: &Path) -> Self {
         let file = |name: &str| scratch.join(name);
-        Self { prompt: file("prompt.md"), schema: file("answer.schema.json"), answer: file("answer.json") }
+        Self {
+            prompt: file("prompt.md"),
+            schema: file("answer.schema.json"),
+            answer: file("answer.json"),
+            socket: file("mcp.sock"),
+        }
     }
 
     fn variables(&self) -> [(OsString, OsString); 3] {

@@ -150,6 +150,17 @@ impl Enclosure {
         self.without.as_deref()
     }
 
+    /// Whether a path lies in what a command may read, by the paths alone.
+    #[cfg(target_os = "linux")]
+    pub fn shows(&self, path: &Path) -> bool {
+        inside::readable(&self.confine).any(|folder| path.starts_with(folder))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn shows(&self, _: &Path) -> bool {
+        true
+    }
+
     /// The program that puts them up and then runs this one, and its arguments. What it has to say about them comes out of its
     /// standard input.
     pub(crate) fn order(&self, program: Vec<String>, folder: &Path) -> Result<(PathBuf, Vec<String>), String> {

@@ -3,6 +3,8 @@
 //! It is a clone that borrows the objects of the repository it comes from: the history is there, and nothing is copied but the
 //! files. It has no hook, no configuration of the machine's, and no remote, so that what was fetched with a token can't be fetched
 //! again with it. Submodules and large files (LFS) are not fetched.
+//!
+//! One that is [packed](Worktree::packed) borrows nothing: it has a part of the content, and no history, in objects of its own.
 
 use std::os::unix::fs::{PermissionsExt as _, lchown};
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use anyhow::Context as _;
 use tempfile::TempDir;
 
 use crate::ids::CommitId;
+use crate::policy::Sight;
 use crate::repo::{self, Laid};
 
 /// What the folder around a copy begins with.
@@ -26,6 +29,10 @@ pub struct Worktree {
     folder: PathBuf,
     scratch: PathBuf,
     objects: PathBuf,
+    /// It has objects of its own.
+    packed: bool,
+    /// The commit that was laid out.
+    at: CommitId,
 }
 
 impl Worktree {
@@ -37,23 +44,28 @@ impl Worktree {
         below: &Path,
         user: Option<u32>,
     ) -> anyhow::Result<Self> {
-        let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(below);
-        let dir = dir.with_context(|| format!("no folder can be made in {}", below.display()))?;
-        let place = dir.path().canonicalize().context("the new folder can't be found")?;
-        // Others may pass through, and see nothing.
-        std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o711))?;
-        let (folder, scratch) = (place.join("work"), place.join("home"));
-        std::fs::create_dir(&scratch)?;
-        let from = git_folder.canonicalize().context("the repository can't be found")?;
-        repo::borrowed(&folder, &from, commit, over, LONGEST)
+        let ground = Ground::new(git_folder, below)?;
+        let at = repo::borrowed(&ground.folder, &ground.from, commit, over, LONGEST)
             .await
             .with_context(|| format!("the content of {} can't be laid out", commit.short()))?;
-        if let Some(user) = user {
-            for folder in [&folder, &scratch] {
-                give(folder, user).with_context(|| format!("{} can't be given away", folder.display()))?;
-            }
-        }
-        Ok(Self { dir: Some(dir), folder, scratch, objects: from.join("objects") })
+        ground.given(user, at, false)
+    }
+
+    /// Makes one of the part of a commit that is in sight, with objects of its own; none where nothing is. Answers how many files the
+    /// commit has, too.
+    pub async fn packed(
+        git_folder: &Path,
+        commit: &CommitId,
+        sight: &Sight,
+        below: &Path,
+        user: Option<u32>,
+    ) -> anyhow::Result<(Option<Self>, usize)> {
+        let ground = Ground::new(git_folder, below)?;
+        let (at, of) = repo::packed(&ground.folder, &ground.from, commit, sight, LONGEST)
+            .await
+            .with_context(|| format!("the content of {} can't be laid out", commit.short()))?;
+        let copy = at.map(|at| ground.given(user, at, true)).transpose()?;
+        Ok((copy, of))
     }
 
     /// The content.
@@ -63,9 +75,9 @@ impl Worktree {
 
     /// Whether it is not at the commit any more that was laid out: somebody in it has committed, or left it for a branch. Its
     /// repository is not opened for that.
-    pub fn has_moved(&self, commit: &CommitId) -> bool {
+    pub fn has_moved(&self) -> bool {
         let head = std::fs::read_to_string(self.folder.join(".git/HEAD")).unwrap_or_default();
-        head.trim() != commit.as_str()
+        head.trim() != self.at.as_str()
     }
 
     /// An empty folder beside it.
@@ -73,9 +85,46 @@ impl Worktree {
         &self.scratch
     }
 
-    /// The objects that it borrows.
+    /// The objects of the repository that it was made of.
     pub fn objects(&self) -> &Path {
         &self.objects
+    }
+
+    /// Those objects, where it borrows them.
+    pub fn borrows(&self) -> Option<&Path> {
+        (!self.packed).then_some(&self.objects)
+    }
+}
+
+/// Where a copy is being made. It goes, unless the copy was.
+struct Ground {
+    dir: TempDir,
+    from: PathBuf,
+    folder: PathBuf,
+    scratch: PathBuf,
+}
+
+impl Ground {
+    fn new(git_folder: &Path, below: &Path) -> anyhow::Result<Self> {
+        let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(below);
+        let dir = dir.with_context(|| format!("no folder can be made in {}", below.display()))?;
+        let place = dir.path().canonicalize().context("the new folder can't be found")?;
+        // Others may pass through, and see nothing.
+        std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o711))?;
+        let (folder, scratch) = (place.join("work"), place.join("home"));
+        std::fs::create_dir(&scratch)?;
+        let from = git_folder.canonicalize().context("the repository can't be found")?;
+        Ok(Self { dir, from, folder, scratch })
+    }
+
+    fn given(self, user: Option<u32>, at: CommitId, packed: bool) -> anyhow::Result<Worktree> {
+        let Self { dir, from, folder, scratch } = self;
+        if let Some(user) = user {
+            for folder in [&folder, &scratch] {
+                give(folder, user).with_context(|| format!("{} can't be given away", folder.display()))?;
+            }
+        }
+        Ok(Worktree { dir: Some(dir), folder, scratch, objects: from.join("objects"), packed, at })
     }
 }
 

@@ -13,7 +13,7 @@ use crate::gate::task::{STATE, prompt};
 use crate::gate::world::World;
 use crate::ledger::State;
 use crate::ledger::task::Task;
-use crate::policy::{Adapter, Role};
+use crate::policy::{Adapter, Agent, Role};
 
 /// The check's name.
 pub(super) const CHECK: &str = "phasegate/task";
@@ -143,25 +143,21 @@ pub(super) fn next(state: &State, seen: &Seen<'_>) -> Option<String> {
             )
         }
         (None, _) => {
-            let rested =
-                task.rested.as_ref().map(|why| format!(" No more passes are asked for: {}.", plain_to(200, why)));
-            let asks = match seen
-                .world
-                .policy()
-                .and_then(|policy| policy.agents.of(Role::Main))
-                .map(|agent| agent.adapter())
-            {
+            let rested = task.rested.as_ref().map(|why| plain_to(400, why.trim_end_matches('.')));
+            let rested = rested.map(|why| format!("No more passes are asked for: {why}. "));
+            let agent = seen.world.policy().and_then(|policy| policy.agents.of(Role::Main));
+            let asks = match agent.map(Agent::adapter) {
                 Some(Adapter::Comment(_) | Adapter::Workflow(_)) => {
                     format!(" `{}` asks the agent for it.", say("run"))
                 }
                 Some(Adapter::Command(_)) | None => String::new(),
             };
             format!(
-                "{}. Then `Phase:` in {} may be {}.{asks}{}",
+                "{}{}. Then `Phase:` in {} may be {}.{asks}",
+                rested.unwrap_or_default(),
                 capital(&prompt::allowed(stage).join(", ")),
                 quoted(&plain(&path)),
                 listed(stage.next()),
-                rested.unwrap_or_default()
             )
         }
     })
@@ -180,7 +176,7 @@ fn first(findings: &[Finding]) -> Option<String> {
 /// What is asked of an agent that is reached by a comment: once for each pass.
 pub(super) fn requests(state: &State, seen: &Seen<'_>) -> Vec<Reply> {
     let agent = seen.world.policy().and_then(|policy| policy.agents.of(Role::Main));
-    let Some(Adapter::Comment(mention)) = agent.map(|agent| agent.adapter()) else { return Vec::new() };
+    let Some(Adapter::Comment(mention)) = agent.map(Agent::adapter) else { return Vec::new() };
     let asked = of(state).and_then(|task| Some((task, task.open.as_ref()?)));
     let Some((task, open)) = asked.filter(|_| state.open) else { return Vec::new() };
     let body = format!("{mention} {}", request(state, task, seen.world));

@@ -2,12 +2,13 @@
 
     mcp.py FOLDER < {"command": …, "args": […], "cwd": …, "env": {…}, "modes": […], "calls": [[TOOL, {…}], …]}
 
-FOLDER has the package. Each mode is a server of its own: the tools are listed, then called in turn. What the client made of it is
+FOLDER has the package. Without an `env` the server gets this one's. Each mode is a server of its own: the tools are listed, then called in turn. What the client made of it is
 printed as one object; the client holds every result against the tool's outputSchema itself, and raises where it differs.
 """
 
 import asyncio
 import json
+import os
 import sys
 
 sys.path.insert(0, sys.argv[1])
@@ -16,7 +17,8 @@ from mcp import Client, StdioServerParameters  # noqa: E402
 
 
 async def talk(asked, mode):
-    server = StdioServerParameters(command=asked["command"], args=asked["args"], cwd=asked["cwd"], env=asked["env"])
+    env = asked.get("env", dict(os.environ))
+    server = StdioServerParameters(command=asked["command"], args=asked["args"], cwd=asked["cwd"], env=env)
     async with Client(server, mode=mode) as client:
         listed = await client.list_tools()
         results = []

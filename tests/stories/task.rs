@@ -1,8 +1,7 @@
 //! A task on a pull request: what its `STATE.md` claims, an agent that is asked by comments, and the people beside it.
 
 use phasegate::gate::task::{Field, STATE, read};
-use phasegate::rehearsal::{REPO, Rehearsal, Setup};
-use serde_json::json;
+use phasegate::rehearsal::{Rehearsal, Setup};
 
 use super::{assert_merge, kinds, merge_says};
 
@@ -109,7 +108,8 @@ async fn an_agent_is_led_from_intake_to_done_by_comments() {
     assert_eq!(work.label(), "phase:verify");
 
     // It says that everything passes, and the checks say otherwise.
-    let head = work.pushes(&[(Field::ValidatorStatus, "pass"), (Field::Phase, "review")], &[]).await;
+    let seen = [("tasks/dim/EVIDENCE.md", "Seen: the meter moves.\n")];
+    let head = work.pushes(&[(Field::ValidatorStatus, "pass"), (Field::Phase, "review")], &seen).await;
     assert_eq!(work.label(), "phase:verify");
     assert!(work.check().contains("review is claimed"), "{}", work.check());
     on.ci(&head, "failure").await.unwrap();
@@ -151,12 +151,11 @@ async fn what_does_not_follow_is_refused_by_name() {
     work.pushes(&[(Field::Phase, "done")], &[]).await;
     assert!(work.check().contains("done does not hold. done does not follow on intake"), "{}", work.check());
     assert!(merge_says(&on, work.number).contains("The task is not through"), "{}", merge_says(&on, work.number));
-    work.pushes(&[(Field::Phase, "intake")], &[("src/dim.py", "def dim():\n    return 0\n")]).await;
-    assert!(work.comment().contains("TSK-05") && work.comment().contains("src/dim.py"), "{}", work.comment());
-    work.state = "Phase: finished\n".to_owned();
     let path = format!("{FOLDER}/{STATE}");
     on.pushes("rover", "dim", "prose", &[(&path, "I am done!\n")]).await.unwrap();
     assert!(work.comment().contains("TSK-02"), "{}", work.comment());
+    work.pushes(&[(Field::Phase, "intake")], &[("src/dim.py", "def dim():\n    return 0\n")]).await;
+    assert!(work.comment().contains("TSK-05") && work.comment().contains("src/dim.py"), "{}", work.comment());
     assert_eq!(work.label(), "phase:intake");
 
     // Without a task there is nothing to be led through.
@@ -185,8 +184,7 @@ async fn a_blocked_task_asks_in_an_issue_and_goes_on_from_the_answer() {
     work.pushes(&stuck, &[]).await;
     assert_eq!(work.label(), "phase:blocked");
     let issue = on.escalations().unwrap().pop().expect("an issue");
-    let body = on.does("eve", "GET", &format!("/repos/{REPO}/issues/{}", issue.number), json!(null)).await.unwrap();
-    assert!(body["body"].as_str().unwrap().contains("how dark the darkest step is"), "{body:#}");
+    assert!(issue.body.as_deref().unwrap_or_default().contains("how dark the darkest step is"), "{:?}", issue.body);
     let asked = on.bot_comments(work.number).unwrap().len();
     on.says("rover", issue.number, "/unblock ten percent").await.unwrap();
     assert_eq!(work.label(), "phase:blocked", "whoever pushed does not decide");

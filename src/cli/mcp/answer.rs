@@ -20,6 +20,10 @@ impl Answer {
         Ok(Self { text, object })
     }
 
+    pub(super) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
     pub(super) fn result(self) -> CallToolResult {
         let mut result = CallToolResult::success(vec![ContentBlock::text(self.text)]);
         result.structured_content = Some(self.object);
@@ -58,6 +62,13 @@ impl Refused {
         self
     }
 
+    /// The same, said of something else.
+    #[must_use]
+    pub(super) fn about(mut self, says: &str) -> Self {
+        says.clone_into(&mut self.says);
+        self
+    }
+
     pub(super) fn bug() -> Self {
         let report = concat!(env!("CARGO_PKG_REPOSITORY"), "/issues");
         Self::new(
@@ -66,10 +77,11 @@ impl Refused {
         )
     }
 
-    /// As text alone: the schema of a tool's output is that of what it is good for, and this is something else.
-    pub(super) fn result(&self, tool: &str) -> CallToolResult {
+    /// As text alone: the schema of a tool's output is that of what it is good for, and this is something else. With how many bytes
+    /// that has.
+    pub(super) fn result(&self, tool: &str) -> (usize, CallToolResult) {
         let text = serde_json::to_string(self).unwrap_or_else(|_| format!("{tool}: {} {}", self.says, self.next));
-        CallToolResult::error(vec![ContentBlock::text(text)])
+        (text.len(), CallToolResult::error(vec![ContentBlock::text(text)]))
     }
 }
 

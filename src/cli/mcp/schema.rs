@@ -12,7 +12,12 @@ use super::Nothing;
 
 /// A tool that only reads, and takes nothing.
 pub(super) fn reads<O: JsonSchema>(name: &'static str, about: &'static str) -> Tool {
-    let mut tool = Tool::new(name, about, input::<Nothing>());
+    looks::<Nothing, O>(name, about)
+}
+
+/// A tool that only reads.
+pub(super) fn looks<I: JsonSchema, O: JsonSchema>(name: &'static str, about: &'static str) -> Tool {
+    let mut tool = Tool::new(name, about, input::<I>());
     tool.output_schema = Some(output::<O>());
     tool.annotations = Some(ToolAnnotations::new().read_only(true));
     tool
@@ -28,7 +33,18 @@ pub(super) fn writes<I: JsonSchema, O: JsonSchema>(name: &'static str, about: &'
 
 /// With the descriptions of the arguments, which are part of how a tool is called.
 fn input<T: JsonSchema>() -> Arc<JsonObject> {
-    let mut schema = of::<T>(SchemaSettings::draft2020_12(), &["title", "format", "minimum", "default"]);
+    // That something may be left out is said by `required`.
+    let plain = RecursiveTransform(|schema: &mut Schema| {
+        let told = schema.get("type").and_then(Value::as_array).map(Vec::as_slice);
+        if let Some([one, Value::String(null)]) = told
+            && null == "null"
+        {
+            let one = one.clone();
+            schema.insert("type".to_owned(), one);
+        }
+    });
+    let settings = SchemaSettings::draft2020_12().with_transform(plain);
+    let mut schema = of::<T>(settings, &["title", "format", "minimum", "default"]);
     // That of the type: the tool has its own.
     schema.remove("description");
     Arc::new(schema)

@@ -10,8 +10,8 @@ use crate::cli::snapshot;
 use crate::cli::status::Place;
 use crate::finding::{Finding, quoted};
 use crate::ledger::State;
-use crate::ledger::snapshot::{Fact, Snapshot, path_of, read};
-use crate::repo::LocalRepo;
+use crate::ledger::snapshot::{Fact, LARGEST, Snapshot, path_of, read};
+use crate::repo::{Below, LocalRepo, ReadBelow, RepoPath};
 
 /// What is added to what the latest snapshot says.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -69,12 +69,49 @@ pub(super) fn working_tree(place: &Place) -> Result<PathBuf, Refused> {
 
 pub(super) fn write(state: &State, into: &Path, given: &Given) -> Result<Added, Refused> {
     let next = snapshot::next(state, given.slice.as_deref(), given.scope.as_deref())?;
-    let path = path_of(state.change, next.iteration);
     let memory = snapshot::remembered(state)?;
+    put(state, into, next, (memory.last_fact, memory.last_issue), given)
+}
+
+/// Adds a line of evidence to the next snapshot: to the draft, where there is one. Answers where it stands.
+pub(super) fn noted(state: &State, into: &Path, line: &str) -> Result<String, Refused> {
+    let next = snapshot::next(state, None, None)?;
+    let memory = snapshot::remembered(state)?;
+    let path = path_of(state.change, next.iteration);
+    let below = Below::open(into).map_err(|error| anyhow::Error::new(error).context("can't read the working tree"))?;
+    let draft = match below.read(&RepoPath::from(path.as_str()), LARGEST as u64) {
+        Ok(ReadBelow::Bytes(bytes)) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+        // What is there and is no plain file is refused by whoever writes.
+        _ => None,
+    };
+    let mut last = (memory.last_fact, memory.last_issue);
+    let base = match &draft {
+        None => next,
+        Some(text) => {
+            let findings = snapshot::wrong(state, &path, text)?;
+            let read = read(&path, text);
+            let (Some(base), false) = (read.whole(last.0, last.1), findings.iter().any(Finding::blocks)) else {
+                let refused = refused(findings, text);
+                return Err(
+                    refused.about("The draft of the next snapshot would not be taken in, so nothing was added to it.")
+                );
+            };
+            last.0 = base.evidence.iter().chain(&base.context).map(|fact| fact.id.0).fold(last.0, u32::max);
+            last.1 = base.open.iter().map(|issue| issue.id.0).fold(last.1, u32::max);
+            base
+        }
+    };
+    let given = Given { evidence: line.to_owned(), replace: draft.is_some(), ..Given::default() };
+    Ok(put(state, into, base, last, &given)?.written.path)
+}
+
+/// Puts what is given to a snapshot, whose last numbers these are, and writes it where it would be taken in.
+fn put(state: &State, into: &Path, next: Snapshot, last: (u32, u32), given: &Given) -> Result<Added, Refused> {
+    let path = path_of(state.change, next.iteration);
     // Read by itself first: then it has numbers, and is put together by them.
     let own = text_of(&next, given);
     let own_read = read(&path, &own);
-    let Some(said) = own_read.whole(memory.last_fact, memory.last_issue) else {
+    let Some(said) = own_read.whole(last.0, last.1) else {
         return Err(refused(own_read.findings, &own));
     };
     let added = numbers(&said, &next);

@@ -66,17 +66,7 @@ impl Desk {
         }
         let common = repo.common_folder();
         let lock = locked(&common)?;
-        let store = Arc::new(LocalStore::new(&common, BRANCH));
-        let numbers = numbers(&store).await?;
-        let ledger = Ledger::new(HERE, store, Arc::new(Unsigned), Arc::new(Unsigned));
-        let mut found = None;
-        for number in &numbers {
-            let loaded =
-                ledger.load(ChangeNumber(*number)).await.context("the records of a task here can't be read")?;
-            if loaded.state.as_ref().and_then(|state| state.task.as_ref()).is_some_and(|task| task.folder == inside) {
-                found = Some(loaded);
-            }
-        }
+        let (ledger, numbers, found) = loaded(&common, &inside).await?;
         let mut desk = Self { repo, root, folder: inside, ledger, loaded: found, _lock: lock };
         if desk.loaded.is_none() {
             let change = ChangeNumber(numbers.last().map_or(1, |last| last + 1));
@@ -151,6 +141,27 @@ impl Desk {
         }
         Ok(files)
     }
+}
+
+/// The records here, the numbers of the tasks that have some, and what there is of the one in this folder.
+async fn loaded(common: &Path, folder: &str) -> anyhow::Result<(Ledger, Vec<u64>, Option<Loaded>)> {
+    let store = Arc::new(LocalStore::new(common, BRANCH));
+    let numbers = numbers(&store).await?;
+    let ledger = Ledger::new(HERE, store, Arc::new(Unsigned), Arc::new(Unsigned));
+    let mut found = None;
+    for number in &numbers {
+        let loaded = ledger.load(ChangeNumber(*number)).await.context("the records of a task here can't be read")?;
+        if loaded.state.as_ref().and_then(|state| state.task.as_ref()).is_some_and(|task| task.folder == folder) {
+            found = Some(loaded);
+        }
+    }
+    Ok((ledger, numbers, found))
+}
+
+/// What is on record of the task in a folder, for whoever only looks: nothing is begun, and nobody is kept out.
+pub(in crate::cli) async fn recorded(repo: &LocalRepo, folder: &str) -> anyhow::Result<Option<Task>> {
+    let (_, _, found) = loaded(&repo.common_folder(), folder).await?;
+    Ok(found.and_then(|loaded| loaded.state).and_then(|state| state.task).map(|task| *task))
 }
 
 /// Whom git takes for the one at work here.

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::desk::Desk;
 use crate::cli::agent::{Asked, BY, Came, message};
+use crate::cli::mcp;
 use crate::finding::{Finding, Verdict, bounded, verdict};
 use crate::flow::Actor;
 use crate::flow::task::{Progress, Stage, State};
@@ -26,7 +27,7 @@ use crate::gate::task::{Field, STATE, Sheet, read};
 use crate::ids::{CommitId, Digest};
 use crate::ledger::task::{Begun, Ended};
 use crate::ledger::{Body, By, Entry};
-use crate::policy::{Policy, Role};
+use crate::policy::{Policy, Role, Sight};
 use crate::repo::{Filter, Reader as _, RepoPath, advance, committed};
 use crate::runner::pass::Passed;
 use crate::surface::page::{bundle, is_ours};
@@ -302,7 +303,17 @@ async fn asked(
             crate::policy::PATH
         );
     };
+    if !Sight::of(&agent.pack)?.takes_in(desk.path(STATE).as_bytes()) {
+        bail!(
+            "the pack of the {role}'s agent leaves out {}, and with it the task\nLet {}/** through, in `agents` of {} on the default branch",
+            desk.path(STATE),
+            desk.folder,
+            crate::policy::PATH
+        );
+    }
     let (pass, stage) = (desk.task()?.passes + 1, desk.task()?.state.stage);
+    let lacked = desk.task()?.lacked.clone();
+    let task = mcp::Task { folder: desk.folder.clone(), stage, pass: Some(pass), lacked };
     let most = SignedDuration::from_secs(agent.timeout.as_secs().into());
     let until = Timestamp::now().checked_add(most).context("the pass has no end")?;
     desk.append(vec![Entry::new(
@@ -316,7 +327,8 @@ async fn asked(
         let left = (u64::from(minutes) * 60_000).saturating_sub(desk.task().map_or(0, |task| task.spent_ms));
         tokio::time::Instant::now() + std::time::Duration::from_millis(left)
     });
-    let came = Asked { role, prompt, commit, about: &about, until: left }.carried_out(&desk.repo, law).await;
+    let asked = Asked { role, prompt, commit, about: &about, until: left, task: Some(task) };
+    let came = asked.carried_out(&desk.repo, law).await;
     let says = match &came {
         Ok(Some(_)) => return Ok(came?.map(|came| (pass, came))),
         Ok(None) => "It was stopped by a signal.".to_owned(),

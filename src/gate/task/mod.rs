@@ -4,6 +4,7 @@
 //! says what the phase has to leave behind.
 
 pub mod change;
+pub mod evidence;
 pub mod leave;
 pub mod look;
 pub mod pass;

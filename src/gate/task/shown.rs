@@ -51,11 +51,7 @@ pub struct Seen<'a> {
 
 /// What a task is held to: the same words are the same frame.
 pub fn frame(sheet: &Sheet) -> Digest {
-    let words = |field: &Field| -> String {
-        let words = sheet.value(*field).split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
-    };
-    Digest::of_parts(FRAME.iter().map(words))
+    Digest::of_parts(FRAME.iter().map(|field| words(sheet.value(*field))))
 }
 
 /// Everything that is not shown, gate by gate.
@@ -118,16 +114,27 @@ pub fn commands(ran: Option<&Ran>) -> Vec<Finding> {
     }
 }
 
+/// The items of the plan, in its own words.
+pub fn plan(sheet: &Sheet) -> impl Iterator<Item = &str> {
+    let items = sheet.value(Field::ValidationPlan).lines().map(str::trim);
+    items.map(|line| line.trim_start_matches(['-', '*', '+']).trim()).filter(|line| !line.is_empty())
+}
+
+/// Whether an item is a command, which is run again, and not something that somebody does and looks at.
+pub fn is_command(item: &str) -> bool {
+    item.contains('`')
+}
+
+/// A text's words alone: by these an item is found again.
+pub fn words(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+}
+
 /// What of the plan is no command is something that somebody does and looks at. It stands in EVIDENCE.md under the same words.
 fn scenarios(seen: &Seen<'_>) -> Vec<Finding> {
-    let plain = |text: &str| -> String {
-        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
-    };
-    let evidence = plain(seen.evidence);
-    let items = seen.sheet.value(Field::ValidationPlan).lines().map(str::trim);
-    let items = items.map(|line| line.trim_start_matches(['-', '*', '+']).trim()).filter(|line| !line.is_empty());
-    let missing = items.filter(|item| !item.contains('`') && !evidence.contains(&plain(item)));
+    let evidence = words(seen.evidence);
+    let missing = plan(seen.sheet).filter(|item| !is_command(item) && !evidence.contains(&words(item)));
     let told = |item: &str| {
         let says = format!("The plan asks for {}, and EVIDENCE.md has nothing under these words.", quoted(item));
         let next = "Do it, and write it down there in the plan's own words: on which commit, what was expected, what was seen.";

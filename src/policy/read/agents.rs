@@ -1,8 +1,9 @@
 //! Reading `agents` and `budget`: the programs that work, and what they may take.
 
 use super::gates::{confine, time};
-use super::set;
+use super::{globs, set};
 use crate::policy::decode::{Decoder, Fields, Spot};
+use crate::policy::sight::Sight;
 use crate::policy::types::*;
 
 const MAX_WORDS: usize = 50;
@@ -10,7 +11,7 @@ const MAX_WORD: usize = 4096;
 /// The ways to an agent.
 const ADAPTERS: [&str; 3] = ["command", "comment", "workflow"];
 /// What says how a program is run, and nothing of an agent elsewhere.
-const OF_A_PROGRAM: [&str; 3] = ["attempts", "network", "confine"];
+const OF_A_PROGRAM: [&str; 4] = ["attempts", "network", "confine", "pack"];
 
 pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
     if let Some(f) = top.get("agents").and_then(|s| d.map(s, &["lease", "main", "reader"], &[])) {
@@ -33,13 +34,15 @@ pub(super) fn read(d: &mut Decoder, top: &Fields<'_>, p: &mut Policy) {
 
 fn agent(d: &mut Decoder, spot: &Spot<'_>, writes: bool) -> Option<Agent> {
     let before = d.problems.len();
-    let f = d.map(spot, &["command", "comment", "workflow", "timeout", "attempts", "network", "confine"], &[])?;
+    const KEYS: [&str; 8] = ["command", "comment", "workflow", "timeout", "attempts", "network", "confine", "pack"];
+    let f = d.map(spot, &KEYS, &[])?;
     let mut agent = Agent::default();
     set(&mut agent.timeout, f.get("timeout").and_then(|s| time(d, s)));
     let attempts = f.get("attempts").and_then(|s| d.number(s, 1..=5));
     agent.attempts = attempts.and_then(|number| u32::try_from(number).ok());
     set(&mut agent.network, f.get("network").and_then(|s| d.word(s)));
     confine(d, &f, &mut agent.confine);
+    set(&mut agent.pack, f.get("pack").and_then(|s| pack(d, s)));
     let mut ways = ADAPTERS.into_iter().filter(|way| f.get(way).is_some());
     if let (Some(first), Some(second)) = (ways.next(), ways.next())
         && let Some(s) = f.get(second)
@@ -107,6 +110,29 @@ fn workflow(d: &mut Decoder, spot: &Spot<'_>, text: String) -> Option<String> {
         return None;
     }
     Some(text)
+}
+
+/// What of the content it gets.
+fn pack(d: &mut Decoder, spot: &Spot<'_>) -> Option<Pack> {
+    let before = d.problems.len();
+    let f = d.map(spot, &["only", "hide"], &[])?;
+    let mut pack = Pack::default();
+    set(&mut pack.only, f.get("only").and_then(|s| globs(d, s, "path globs")));
+    set(&mut pack.hide, f.get("hide").and_then(|s| globs(d, s, "path globs")));
+    if d.problems.len() > before {
+        return None;
+    }
+    if let Some(only) = f.get("only").filter(|_| pack.only.is_empty()) {
+        let next = "Name what it gets, such as `[\"src/**\"]`, or leave the key out";
+        d.problem(only.at(), &only.path, "the list is empty: it would get nothing", next);
+        return None;
+    }
+    if let Err(error) = Sight::of(&pack) {
+        let says = format!("these globs can't be read in another spelling: {}", error.kind());
+        d.problem(spot.at(), &spot.path, says, "Correct the globs under `hide`");
+        return None;
+    }
+    Some(pack)
 }
 
 /// A program and its arguments.

@@ -89,6 +89,23 @@ pub struct Agent {
     /// The walls around it.
     #[serde(skip_serializing_if = "is_default")]
     pub confine: Confine,
+    /// What of the content it gets. Without it, all.
+    #[serde(skip_serializing_if = "is_default")]
+    pub pack: Pack,
+}
+
+/// What of the content an agent gets: its copy has nothing else, and neither have its tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Pack {
+    /// Globs of what it gets; none: everything.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 200), inner(length(max = 512)))]
+    pub only: Vec<String>,
+    /// Globs of what it does not get, with all that is below, in any letter case.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 200), inner(length(max = 512)))]
+    pub hide: Vec<String>,
 }
 
 /// How an agent is reached.

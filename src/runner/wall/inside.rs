@@ -387,7 +387,8 @@ fn already(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) }
 }
 
-fn readable(confine: &Confine) -> impl Iterator<Item = &Path> {
+/// What a command may read.
+pub(super) fn readable(confine: &Confine) -> impl Iterator<Item = &Path> {
     SYSTEM.iter().map(Path::new).chain(confine.reads.iter().map(PathBuf::as_path))
 }
 

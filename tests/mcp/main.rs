@@ -2,123 +2,38 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can not go on has failed")]
 
-#[path = "support/desk.rs"]
+mod client;
+#[path = "../support/desk.rs"]
 mod desk;
+mod task;
+mod tools;
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::Write as _;
+use std::process::Stdio;
 
+use client::{Client, command, hello};
 use desk::Desk;
 use phasegate::rehearsal::{LEDGER, REPO};
 use serde_json::{Value, json};
 
 /// What a model reads of the tools before it has done anything: names, descriptions, what they take.
-const MOST_READ: usize = 2_400;
+const MOST_READ: usize = 5_000;
 /// The whole list, with what they answer.
-const MOST_LISTED: usize = 5_500;
-
-fn command(dir: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_phasegate"));
-    command.args(args).current_dir(dir).env_clear();
-    command
-}
-
-struct Client {
-    child: Child,
-    stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
-    last: u64,
-}
-
-impl Client {
-    fn unread(dir: &Path, args: &[&str]) -> Self {
-        let mut command = command(dir, &[&["mcp"], args].concat());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        Self { child, stdin, stdout, last: 0 }
-    }
-
-    /// A server that has been greeted.
-    fn start(dir: &Path, args: &[&str]) -> Self {
-        let mut client = Self::unread(dir, args);
-        let greeted = client.ask("initialize", &hello());
-        assert_eq!(greeted["result"]["serverInfo"]["name"], "phasegate", "{greeted}");
-        client.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        client
-    }
-
-    fn line(&mut self, line: &str) {
-        self.stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
-    }
-
-    /// The next line of stdout, which is always a message.
-    fn hear(&mut self) -> Value {
-        let mut line = String::new();
-        assert_ne!(self.stdout.read_line(&mut line).unwrap(), 0, "it has ended");
-        let message: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
-        assert_eq!(message["jsonrpc"], "2.0", "{line}");
-        message
-    }
-
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        self.last += 1;
-        self.line(&json!({ "jsonrpc": "2.0", "id": self.last, "method": method, "params": params }).to_string());
-        let heard = self.hear();
-        assert_eq!(heard["id"], self.last, "{heard}");
-        heard
-    }
-
-    /// What a tool answers; its text is an object, and the same as the structured one where there is one.
-    fn call(&mut self, tool: &str, arguments: &Value) -> (bool, Value) {
-        let heard = self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }));
-        let result = &heard["result"];
-        let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{heard}"));
-        let object: Value = serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
-        let failed = result["isError"] == true;
-        match failed {
-            true => assert_eq!(object["schema"], "phasegate/mcp-refusal@1", "{text}"),
-            false => assert_eq!(result["structuredContent"], object, "{text}"),
-        }
-        (!failed, object)
-    }
-
-    #[track_caller]
-    fn good(&mut self, tool: &str, arguments: Value) -> Value {
-        let (good, object) = self.call(tool, &arguments);
-        assert!(good, "{object:#}");
-        object
-    }
-
-    /// A refusal, which says what is wrong and what is next.
-    #[track_caller]
-    fn refused(&mut self, tool: &str, arguments: Value) -> Value {
-        let (good, object) = self.call(tool, &arguments);
-        assert!(!good, "{object:#}");
-        assert!(object["says"].as_str().is_some_and(|says| says.len() > 15), "{object:#}");
-        assert!(object["next"].as_str().is_some_and(|next| next.len() > 15), "{object:#}");
-        object
-    }
-
-    #[track_caller]
-    fn refused_with(&mut self, tool: &str, arguments: Value, words: &str) {
-        let object = self.refused(tool, arguments);
-        assert!(object["says"].as_str().unwrap().contains(words), "{words:?} is not in {object:#}");
-    }
-
-    /// Ends by its stdin. What is left on stdout has to be messages.
-    fn end(self) -> (Option<i32>, Vec<Value>) {
-        let Self { mut child, stdin, stdout, .. } = self;
-        drop(stdin);
-        let left = stdout.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
-        (child.wait().unwrap().code(), left)
-    }
-}
-
-fn hello() -> Value {
-    json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "by hand", "version": "1" } })
-}
+const MOST_LISTED: usize = 10_000;
+/// In the order in which they are listed.
+const ALL: [&str; 11] = [
+    "next",
+    "status",
+    "explain",
+    "ls",
+    "glob",
+    "grep",
+    "read",
+    "search",
+    "submit_evidence_claim",
+    "write_snapshot",
+    "raise_decision",
+];
 
 fn tools(client: &mut Client) -> Vec<Value> {
     client.ask("tools/list", &json!({}))["result"]["tools"].as_array().unwrap().clone()
@@ -146,7 +61,7 @@ fn it_says_who_it_is_and_what_it_can_do_in_few_bytes() {
 
     let mut tools = tools(&mut client);
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["next", "status", "explain", "write_snapshot", "raise_decision"]);
+    assert_eq!(names, ALL);
     for tool in &tools {
         for schema in ["inputSchema", "outputSchema"] {
             assert_eq!(tool[schema]["type"], "object", "{tool}");
@@ -264,6 +179,45 @@ async fn a_snapshot_is_written_where_it_would_be_taken_in() {
 
     let mut far = Client::start(&path, &[&number, "--github", "octo-org/lantern"]);
     far.refused_with("write_snapshot", json!({}), "no working tree");
+}
+
+/// A claim goes into the evidence of the next snapshot, beside what a draft of it has already.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_about_a_change_is_evidence_of_the_next_snapshot() {
+    let desk = Desk::new().await;
+    let (path, number) = (desk.path(), desk.number.to_string());
+    let mut client = Client::start(&path, &[&number]);
+    let claim = |item: &str| json!({ "item": item, "command": "python3 -m pytest", "expected": "3 passed", "seen": "3 passed in 0.1 s" });
+    let first = client.good("submit_evidence_claim", claim("the lamp is lit"));
+    assert!(first["next"].as_str().unwrap().starts_with("It is a claim, and decides nothing"), "{first:#}");
+    client.good("submit_evidence_claim", claim("the lamp is dimmed"));
+    let file = first["path"].as_str().unwrap();
+    let text = std::fs::read_to_string(path.join(file)).unwrap();
+    let head = desk.git(&["rev-parse", "--short=12", "HEAD"]);
+    for item in ["the lamp is lit", "the lamp is dimmed"] {
+        let line = text.lines().find(|line| line.contains(item)).unwrap_or_else(|| panic!("{text}"));
+        let says = format!("3 passed in 0.1 s (on {head}; ran: python3 -m pytest; expected: 3 passed)");
+        assert!(line.starts_with("- F-") && line.contains(&says), "{line}");
+    }
+    let valid = cli(&desk, &["snapshot", "validate", file, "--change", &number]);
+    assert!(valid.contains("follows from the latest snapshot"), "{valid}");
+    client.refused_with(
+        "submit_evidence_claim",
+        json!({ "item": "x", "seen": "We should use a map." }),
+        "would not be taken in",
+    );
+    client.refused_with("submit_evidence_claim", json!({ "item": "x", "seen": "?!" }), "no word");
+    client.refused_with("submit_evidence_claim", json!({ "item": "x", "seen": "y".repeat(3_000) }), "at most 2000");
+    client.refused_with("submit_evidence_claim", json!({ "item": "x" }), "missing field `seen`");
+    // A draft that would not be taken in is not added to.
+    std::fs::write(path.join(file), format!("{text}\n## More\n")).unwrap();
+    client.refused_with("submit_evidence_claim", claim("it glows"), "The draft of the next snapshot");
+    assert_eq!(std::fs::read_to_string(path.join(file)).unwrap(), format!("{text}\n## More\n"));
+    Client::start(&path, &[&number, "--role", "scout"]).refused_with(
+        "submit_evidence_claim",
+        claim("x"),
+        "not for the role `scout`",
+    );
 }
 
 /// What is written is what the bot takes in, twice in a row.
@@ -424,7 +378,7 @@ fn what_is_no_call_is_answered_and_it_goes_on() {
     client.refused_with("next", json!({ "change": 7 }), "unknown field `change`");
     client.refused_with("write_snapshot", json!({ "evidence": 7 }), "expected a string");
     client.refused_with("write_snapshot", json!({ "drop": "F-0001" }), "expected a sequence");
-    for tool in ["next", "status", "explain", "write_snapshot"] {
+    for tool in ["next", "status", "explain", "write_snapshot", "ls"] {
         client.refused_with(tool, json!({}), "git");
     }
     client.refused_with("raise_decision", json!({ "condition": "stuck", "reason": "let me out" }), "no working tree");
@@ -450,6 +404,10 @@ fn what_it_can_never_be_about_is_wrong_usage() {
         (&["mcp", "0"], "invalid value"),
         (&["mcp", "7", "--json"], "unexpected argument"),
         (&["mcp", "7", "--github", "octo-org/lantern", "--repo", "."], "cannot be used with"),
+        (&["mcp", "7", "--task", "t"], "cannot be used with"),
+        (&["mcp", "--role", "boss"], "there are the roles main, scout"),
+        (&["mcp", "--pass", "7"], "cannot be used with"),
+        (&["mcp", "--pass"], "not in a pass that has tools"),
     ] {
         let ended = command(dir.path(), args).stdin(Stdio::null()).output().unwrap();
         let says = String::from_utf8(ended.stderr).unwrap();
