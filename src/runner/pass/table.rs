@@ -159,3 +159,84 @@ impl Drop for Table {
         self.serves.abort();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    fn seat() -> Arc<Seat> {
+        let commit = CommitId::new("a".repeat(40)).unwrap();
+        Arc::new(Seat::new(Role::Main, commit, PathBuf::from("/nowhere"), None, Sight::default()))
+    }
+
+    /// Answers each client with what it heard of it.
+    struct Echo;
+
+    impl Tools for Echo {
+        fn talk(&self, client: UnixStream, seat: Arc<Seat>) -> BoxFuture<'static, ()> {
+            Box::pin(async move {
+                let (from, mut to) = client.into_split();
+                let mut heard = Vec::new();
+                let _ = Ear { from, seat }.read_to_end(&mut heard).await;
+                let _ = to.write_all(format!("{}", heard.len()).as_bytes()).await;
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn one_call_is_worked_off_at_a_time_and_only_so_many_wait() {
+        let seat = seat();
+        let first = seat.turn().await.unwrap();
+        let mut waiting = JoinSet::new();
+        for _ in 0..MOST_WAITING {
+            let seat = seat.clone();
+            waiting.spawn(async move { seat.turn().await.map(drop) });
+        }
+        while seat.waiting.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(seat.turn().await.err(), Some(NoTurn::Crowded));
+        // What is worked off is worked off to the end; who waited for it meets the end.
+        let table = Table { seat: seat.clone(), serves: tokio::spawn(std::future::pending()) };
+        let clear = tokio::spawn(table.clear());
+        while !seat.over.load(Ordering::SeqCst) {
+            tokio::task::yield_now().await;
+        }
+        assert!(!clear.is_finished(), "the first is still at it");
+        drop(first);
+        clear.await.unwrap();
+        assert!(waiting.join_all().await.iter().all(|turn| *turn == Err(NoTurn::Over)));
+    }
+
+    #[tokio::test]
+    async fn who_talks_without_end_is_not_listened_to_without_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mcp.sock");
+        let table = Table::lay(Arc::new(Echo), seat(), &path).unwrap();
+        let answered = async |bytes: usize| {
+            let (mut from, mut to) = UnixStream::connect(&path).await.unwrap().into_split();
+            // Whoever does not listen any more closes the line.
+            let says = async move {
+                let _ = to.write_all(&vec![b'x'; bytes]).await;
+                drop(to);
+            };
+            let mut text = String::new();
+            let hears = async { from.read_to_string(&mut text).await };
+            let _ = tokio::join!(says, hears);
+            text.parse::<u64>().unwrap_or(0)
+        };
+        assert_eq!(answered(1_000).await, 1_000);
+        let heard = answered(usize::try_from(MOST_HEARD).unwrap() * 2).await;
+        assert!(heard < MOST_HEARD + 1024 * 1024, "{heard}");
+        assert_eq!(answered(1_000).await, 0, "and no other client is heard");
+        table.clear().await;
+    }
+
+    #[tokio::test]
+    async fn a_path_that_is_too_long_is_told() {
+        let long = Path::new("/tmp").join("x".repeat(LONGEST_PATH));
+        let error = Table::lay(Arc::new(Echo), seat(), &long).err().unwrap();
+        assert!(error.to_string().contains("too long"), "{error}");
+    }
+}
