@@ -146,7 +146,11 @@ impl State {
                     task.drive = None;
                 }
             }
-            Body::TaskReturned {} => task.state = task::returned(task.state),
+            Body::TaskReturned {} => {
+                task.state = task::returned(task.state);
+                // What came is verified with the rest, and is none of the phase's own doing.
+                task.at = about.cloned().or(task.at.take());
+            }
             Body::TaskDriven { drive, why } => {
                 task.drive = *drive;
                 task.rested.clone_from(why);
