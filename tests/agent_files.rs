@@ -188,6 +188,8 @@ fn they_are_short_and_hide_nothing() {
 
 #[test]
 fn each_begins_with_asking() {
+    // So does the server itself.
+    assert!(greeting::greeting().instructions.contains("`next` first"));
     for (path, text) in files() {
         let first = match path.as_str() {
             INSTRUCTIONS => body(&text).split("**Obey").next().unwrap().to_owned(),

@@ -235,9 +235,12 @@ fn verify_is_left_by_what_was_run_and_not_by_what_is_said() {
     assert_eq!(rules(&game), ["TSK-12"]);
 }
 
+/// What somebody makes of a task that could be done.
+type Bend = fn(&mut Look, String);
+
 #[test]
 fn the_eight_gates_stand_before_done() {
-    let broken: [(&str, fn(&mut Look, String)); 4] = [
+    let broken: [(&str, Bend); 4] = [
         ("TSK-11", |look, text| look.after = Some(set(&text, Field::Objective, "Something else.").into_bytes())),
         ("TSK-13", |look, text| {
             look.after = Some(set(&text, Field::ValidationPlan, "`cargo test dim`\n- turn the knob").into_bytes());

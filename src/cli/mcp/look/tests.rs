@@ -202,7 +202,7 @@ fn the_passage_that_says_most_of_it_comes_first() {
         "# Retries\n\nThe retry budget is spent by each retry.\n\nSomething else entirely.\n",
     );
     put(dir.path(), "src/net.rs", "fn spend(retryBudget: u32) {}\n");
-    put(dir.path(), "notes.md", &"The budget of the year. ".repeat(20));
+    put(dir.path(), "notes.md", "The budget of the year. ".repeat(20));
     put(dir.path(), "secret/retry.md", "retry budget retry budget");
     let content = seen(dir.path(), &["secret/**"]);
     let find = |given: Value| asked(&content, search::find, given).unwrap();
