@@ -64,7 +64,7 @@ fn many_names_come_in_parts_that_are_the_whole() {
     let content = seen(dir.path(), &[]);
     for (tool, key) in [("ls", "entries"), ("glob", "paths")] {
         let (mut found, mut after): (Vec<String>, Value) = (Vec::new(), Value::Null);
-        loop {
+        for _ in 0..5 {
             let answer = match tool {
                 "ls" => asked(&content, ls::list, json!({ "path": "many", "after": after })),
                 _ => asked(&content, glob::find, json!({ "pattern": "many/*", "after": after })),
@@ -113,7 +113,10 @@ fn a_file_is_read_in_parts_that_are_the_whole() {
     let read = |given: Value| asked(&content, read::read, given);
     for (path, whole) in [("long.txt", &text), ("wide.txt", &wide)] {
         let (mut found, mut next) = (String::new(), json!(0));
-        while !next.is_null() {
+        for _ in 0..9 {
+            if next.is_null() {
+                break;
+            }
             let part = read(json!({ "path": path, "byte": next })).unwrap();
             let got = part["text"].as_str().unwrap();
             assert!(!got.is_empty() && got.len() <= MOST_TEXT && part.get("lossy").is_none(), "{path}");
@@ -172,7 +175,7 @@ fn lines_that_fit_are_found_and_what_was_not_looked_at_is_told() {
     assert!(wide.starts_with('…') && wide.contains("needle") && wide.ends_with('…') && wide.len() <= 310, "{wide}");
     // In parts, each line once.
     let (mut lines, mut after): (Vec<u64>, Value) = (Vec::new(), Value::Null);
-    loop {
+    for _ in 0..5 {
         let part = find(json!({ "pattern": "^hit$", "after": after })).unwrap();
         lines.extend(part["matches"].as_array().unwrap().iter().map(|one| one["line"].as_u64().unwrap()));
         after = part.get("next").cloned().unwrap_or_default();
