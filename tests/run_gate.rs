@@ -1316,11 +1316,13 @@ fn less_coverage_than_on_the_base_is_refused() {
     let on = covering(script, &[DIMS, ASKS]);
     assert_eq!(covered(&on, &["verify"]), (0, vec![]));
     let artefact = on.stage.artefact();
-    let before = artefact.earned.unwrap().on_base.coverage.unwrap();
-    assert_eq!(
-        (artefact.coverage.unwrap().shown(), before.shown()),
-        ("3 of 3 lines".to_owned(), "2 of 2 lines".to_owned())
-    );
+    let (now, before) = (artefact.coverage.unwrap(), artefact.earned.unwrap().on_base.coverage.unwrap());
+    assert_eq!((now.shown(), before.shown()), ("3 of 3 lines".to_owned(), "2 of 2 lines".to_owned()));
+    // Each side's report is known by what it had.
+    let [report] = &now.reports[..] else { panic!("{now:?}") };
+    let [on_base] = &before.reports[..] else { panic!("{before:?}") };
+    assert_eq!((report.path.as_str(), on_base.path.as_str()), ("out/lcov.info", "out/lcov.info"));
+    assert_ne!(report.digest, on_base.digest);
     // Nobody asks for what is new.
     let on = covering(script, &[DIMS]);
     let base = on.stage.base[..12].to_owned();

@@ -438,6 +438,11 @@ impl Artefact {
         put(folder, FILE, &self.text()?)
     }
 
+    /// How many lines were reached, on the head and on the base, where that was asked for.
+    fn covered(&self) -> impl Iterator<Item = &Coverage> {
+        self.coverage.iter().chain(self.earned.iter().filter_map(|earned| earned.on_base.coverage.as_ref()))
+    }
+
     /// The JSON Schema of the file.
     pub fn schema_of() -> serde_json::Value {
         schemars::schema_for!(Artefact).to_value()

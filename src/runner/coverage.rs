@@ -13,8 +13,9 @@ use std::path::{Component, Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::artefact::DIGEST;
 use super::environ::Masks;
-use super::reports::{Before, MOST_BYTES, MOST_REPORTS, content, found};
+use super::reports::{Before, LONGEST_PATH, MOST_BYTES, MOST_REPORTS, content, found};
 use super::{place, text};
 use crate::finding::quoted;
 use crate::ids::Digest;
@@ -27,6 +28,20 @@ pub struct Coverage {
     /// Why it is not known; both are zero then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The reports that it was taken from, as far as it got with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<CoverageReport>,
+}
+
+/// A coverage report that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CoverageReport {
+    /// The file, as seen from the repository.
+    pub path: String,
+    /// SHA-256 of what it had.
+    #[schemars(with = "String", extend("pattern" = DIGEST))]
+    pub digest: Digest,
+    pub bytes: u64,
 }
 
 impl Coverage {
@@ -67,17 +82,32 @@ impl Coverage {
 
 /// What the reports say that the globs match now. None where nothing is asked for.
 pub(super) fn read(folder: &Path, globs: &[String], before: &Before, masks: &Masks) -> Option<Coverage> {
+    if globs.is_empty() {
+        return None;
+    }
+    let mut reports = Vec::new();
     let told = |why: String| Coverage::unknown(&masks.hide_text(&why));
-    (!globs.is_empty()).then(|| all(folder, globs, before).unwrap_or_else(told))
+    let coverage = all(folder, globs, before, &mut reports).unwrap_or_else(told);
+    for report in &mut reports {
+        report.path = text::head(&masks.hide_text(&report.path), LONGEST_PATH);
+    }
+    Some(Coverage { reports, ..coverage })
 }
 
-fn all(folder: &Path, globs: &[String], before: &Before) -> Result<Coverage, String> {
+fn all(
+    folder: &Path,
+    globs: &[String],
+    before: &Before,
+    reports: &mut Vec<CoverageReport>,
+) -> Result<Coverage, String> {
     let (mut tally, mut left) = (Tally::of(folder), MOST_BYTES);
     for file in files(folder, globs)? {
         let name = quoted(&text::line(&file.to_string_lossy(), 200));
         let unread = |why: String| format!("{name} can't be read: {why}");
         let (content, about) = content(folder, &file, &mut left).map_err(unread)?;
-        if let Some(why) = before.stale(&file, &about, &Digest::of(&content)) {
+        let (digest, bytes) = (Digest::of(&content), content.len() as u64);
+        reports.push(CoverageReport { path: file.to_string_lossy().into_owned(), digest: digest.clone(), bytes });
+        if let Some(why) = before.stale(&file, &about, &digest) {
             return Err(format!("{name} is not of this run: {why}"));
         }
         tally.take(&content).map_err(unread)?;
@@ -165,7 +195,7 @@ impl<'a> Tally<'a> {
         let reached = self.lines.iter().filter(|(.., is_missed)| !is_missed).count() as u64;
         let counted = |of: fn(&(u32, u32)) -> u32| self.counts.values().map(of).map(u64::from).sum::<u64>();
         let lines = self.lines.len() as u64 + counted(|(lines, _)| *lines);
-        Coverage { covered: reached + counted(|(_, covered)| *covered), lines, why: None }
+        Coverage { covered: reached + counted(|(_, covered)| *covered), lines, ..Coverage::default() }
     }
 }
 

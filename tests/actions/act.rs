@@ -140,7 +140,8 @@ impl Act {
         let local = |name: &str, commit: &str, folder: &Path| format!("{name}@{commit}={}", folder.display());
         let temp = work.path().join("temp");
         std::fs::create_dir(&temp)?;
-        let mut command = Command::new(oracle("PHASEGATE_ACT"));
+        let act = oracle("PHASEGATE_ACT");
+        let mut command = Command::new(&act);
         command.current_dir(&checkout).env("HOME", work.path()).env_remove("GITHUB_TOKEN").env_remove("GITHUB_ACTIONS");
         command.arg(run.event).arg("-e").arg(&event).args(["-W", run.workflow, "-P", "ubuntu-latest=-self-hosted"]);
         command.args(["--defaultbranch", "main", "--action-offline-mode"]);
@@ -172,7 +173,8 @@ impl Act {
                 .args(["-s", "PHASEGATE_PRIVATE_KEY"])
                 .env("PHASEGATE_PRIVATE_KEY", pem),
         };
-        Ok(command.kill_on_drop(true).output().await?)
+        let ran = command.kill_on_drop(true).output().await;
+        ran.with_context(|| format!("act does not start ({}): run tests/run.sh, which brings it", act.display()))
     }
 
     /// A run of the referee that has to end well.

@@ -7,11 +7,13 @@
 //! What it promises: where it says nothing, the tests that were there say what they said, with the names that they said it with.
 //! What new code does once it is run is not seen.
 
+mod form;
 mod grown;
 mod imports;
 mod items;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -125,7 +127,7 @@ struct Side<'t> {
     items: Vec<Item>,
     imports: Imports,
     /// Comments that say how it is read, built or checked.
-    marks: Vec<&'t str>,
+    marks: Vec<String>,
 }
 
 impl<'t> Side<'t> {
@@ -143,7 +145,7 @@ impl<'t> Side<'t> {
             let comment = comment.to_lowercase();
             MARKS.iter().any(|mark| comment.contains(mark))
         };
-        let marks = comments.filter(is_mark).collect();
+        let marks = comments.filter(is_mark).map(|comment| laid_out(language, comment)).collect();
         Ok(Self { tree, items, imports, marks })
     }
 
@@ -203,6 +205,13 @@ impl<'t> Side<'t> {
             ),
         }
     }
+}
+
+/// A comment, however it is indented.
+fn laid_out(language: Language, comment: &str) -> String {
+    let words = comment.strip_prefix('#').filter(|_| language == Language::Python).map(str::trim_start);
+    let lines: Vec<&str> = words.unwrap_or(comment).lines().map(str::trim).collect();
+    lines.join("\n")
 }
 
 #[derive(Default)]

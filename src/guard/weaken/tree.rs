@@ -59,7 +59,8 @@ const TEXTS: [&str; 11] = [
     "c_string_literal",
 ];
 
-const COMMENTS: [&str; 3] = ["comment", "line_comment", "block_comment"];
+/// Comments, and what lets a line of Python go on in the next one.
+const COMMENTS: [&str; 4] = ["comment", "line_comment", "block_comment", "line_continuation"];
 
 pub(super) fn is_comment(kind: &str) -> bool {
     COMMENTS.contains(&kind)
@@ -71,6 +72,10 @@ pub(super) fn is_text(kind: &str) -> bool {
 
 const NUMBERS: [&str; 7] =
     ["integer", "float", "number", "integer_literal", "float_literal", "int_literal", "imaginary_literal"];
+
+pub(super) fn is_number(kind: &str) -> bool {
+    NUMBERS.contains(&kind)
+}
 
 pub(super) struct Tree<'t> {
     pub(super) text: &'t str,
@@ -213,7 +218,7 @@ impl<'t> Tree<'t> {
                 Sort::Mark
             };
             let words = if text { unquoted(words) } else { words };
-            if matches!(words, ")" | "]" | "}") && out.last().is_some_and(|last| last.text == ",") {
+            if matches!(words, ")" | "]" | "}" | ">") && out.last().is_some_and(|last| last.text == ",") {
                 out.pop();
             }
             // A statement's end is the layout's business.
@@ -232,7 +237,7 @@ impl<'t> Tree<'t> {
 }
 
 /// A string without its quotes and the letters before them, so that another style of quotes is no other string.
-fn unquoted(text: &str) -> &str {
+pub(super) fn unquoted(text: &str) -> &str {
     let inner = text.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '#');
     let Some(quote) = inner.chars().next().filter(|c| matches!(c, '"' | '\'' | '`')) else { return text };
     let inner = inner.trim_end_matches('#');

@@ -260,9 +260,12 @@ fn belongs(artefact: &Artefact, expected: &Expected) -> Result<(), Refused> {
 }
 
 fn bounded(artefact: &Artefact) -> Result<(), Refused> {
+    let covered = || artefact.covered().flat_map(|coverage| &coverage.reports);
     let lists = [
         ("commands", artefact.commands.len(), MOST_COMMANDS),
         ("reports", artefact.reports.len(), MOST_REPORTS),
+        // Of both sides.
+        ("coverage reports", covered().count(), 2 * MOST_REPORTS),
         ("promised reports", artefact.promised.len(), MOST_REPORTS),
         ("screenshots", artefact.screenshots.len(), screenshots::MOST),
         ("failing tests", artefact.failing.len(), MOST_FAILING),
@@ -282,6 +285,7 @@ fn bounded(artefact: &Artefact) -> Result<(), Refused> {
     // They are shown as places in the repository.
     let tests = artefact.failing.iter().filter_map(|test| test.path.as_ref());
     let reports = artefact.reports.iter().filter_map(|report| report.path.as_ref());
+    let reports = reports.chain(covered().map(|report| &report.path));
     let findings = artefact.findings.iter().filter_map(|finding| finding.path.as_ref());
     let findings = findings.chain(&artefact.rewritten);
     let old = artefact.earned.iter().flat_map(|earned| &earned.old_tests).flat_map(|old| &old.failing);
@@ -321,8 +325,7 @@ fn adds_up(artefact: &Artefact) -> Result<(), Refused> {
     if (artefact.failing.len() as u64).checked_add(artefact.failing_left_out) != Some(failed) {
         return wrong(format!("{failed} tests failed, and others are told"));
     }
-    let covered = [&artefact.coverage].into_iter().chain(artefact.earned.iter().map(|earned| &earned.on_base.coverage));
-    if !covered.flatten().all(Coverage::adds_up) {
+    if !artefact.covered().all(Coverage::adds_up) {
         return wrong("more lines are covered than there are".to_owned());
     }
     if let Some(why) = artefact.listed_wrongly() {

@@ -175,13 +175,47 @@ impl Folder {
 
     /// What is read where these globs are asked for, and the run does this.
     fn run(&self, globs: &[&str], does: impl FnOnce(&Self)) -> String {
+        let coverage = self.read(globs, does);
+        coverage.known().map(Coverage::shown).unwrap_or_else(str::to_owned)
+    }
+
+    fn read(&self, globs: &[&str], does: impl FnOnce(&Self)) -> Coverage {
         let globs: Vec<String> = globs.iter().map(|glob| (*glob).to_owned()).collect();
         let before = Before::note(self.0.path(), &globs, true);
         does(self);
         let coverage = read(self.0.path(), &globs, &before, &Masks::default()).unwrap();
         assert!(coverage.adds_up());
-        coverage.known().map(Coverage::shown).unwrap_or_else(str::to_owned)
+        coverage
     }
+}
+
+#[test]
+fn each_report_is_known_by_its_digest() {
+    let on = Folder::new();
+    let other = HALF.replace("SF:a", "SF:b");
+    let of = |path: &str, text: &str| CoverageReport {
+        path: path.to_owned(),
+        digest: Digest::of(text),
+        bytes: text.len() as u64,
+    };
+    let both = on.read(&["lcov.info", "parts/*.info", "*.info"], |on| {
+        on.write("lcov.info", HALF);
+        on.write("parts/b.info", &other);
+    });
+    assert_eq!(both.reports, [of("lcov.info", HALF), of("parts/b.info", &other)]);
+    // Also where the number is not known: it is that file which is not of this run, and what came before it.
+    let stale = on.read(&["lcov.info", "parts/b.info"], |on| on.write("lcov.info", &HALF.replace("2,0", "2,1")));
+    assert!(stale.known().is_err());
+    assert_eq!(stale.reports, [of("lcov.info", &HALF.replace("2,0", "2,1")), of("parts/b.info", &other)]);
+    let gone = on.read(&["gone.info"], |_| ());
+    assert!(gone.known().is_err() && gone.reports.is_empty());
+    // What is secret stays so in a name too.
+    let masks = Masks::of([("TOKEN".into(), "correct-horse".into())]);
+    let globs = ["*horse.info".to_owned()];
+    let before = Before::note(on.0.path(), &globs, true);
+    on.write("correct-horse.info", HALF);
+    let masked = read(on.0.path(), &globs, &before, &masks).unwrap();
+    assert!(!masked.reports[0].path.contains("correct-horse"), "{masked:?}");
 }
 
 #[test]
@@ -232,7 +266,7 @@ fn nothing_is_read_behind_a_link() {
 
 #[test]
 fn parts_are_compared_without_rounding() {
-    let of = |covered, lines| Coverage { covered, lines, why: None };
+    let of = |covered, lines| Coverage { covered, lines, ..Coverage::default() };
     assert!(of(812, 1000).is_less_than(&of(815, 1000)) && !of(815, 1000).is_less_than(&of(812, 1000)));
     assert!(!of(1, 2).is_less_than(&of(2, 4)) && !of(2, 4).is_less_than(&of(1, 2)), "the same part of more lines");
     assert!(of(u64::MAX - 1, u64::MAX).is_less_than(&of(u64::MAX, u64::MAX)));

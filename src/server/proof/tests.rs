@@ -118,7 +118,7 @@ fn a_coverage_that_was_left_out_holds_it_back() {
     log.policy.digest = asks.digest();
     let why = same(&log, &asks, &asked, None).unwrap_err();
     assert!(why.contains("how much is covered"), "{why}");
-    log.coverage = Some(Coverage { covered: 9, lines: 10, why: None });
+    log.coverage = Some(Coverage { covered: 9, lines: 10, ..Coverage::default() });
     assert_eq!(same(&log, &asks, &asked, None), Ok(()));
     log.policy.digest = policy.digest();
     same(&log, &policy, &asked, None).unwrap_err();

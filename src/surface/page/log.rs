@@ -228,10 +228,17 @@ fn tests(log: &Artefact, room: &mut Room) -> String {
 }
 
 fn covered(coverage: &Coverage) -> String {
-    match coverage.known() {
+    let mut out = match coverage.known() {
         Ok(known) => format!("<p>{} are covered.</p>", known.shown()),
         Err(why) => format!("<p><b class=\"bad\">How much is covered is not known:</b> {}</p>", prose(why)),
+    };
+    if !coverage.reports.is_empty() {
+        let rows = coverage.reports.iter().take(MOST_NAMES);
+        let rows = rows.map(|report| vec![code(&report.path), report.bytes.to_string(), code(report.digest.short())]);
+        let title = format!("Coverage reports ({})", coverage.reports.len());
+        out.push_str(&folded(false, &title, &table(&["report", "bytes", "SHA-256"], rows)));
     }
+    out
 }
 
 fn failing(test: &Failing) -> String {

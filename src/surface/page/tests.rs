@@ -275,11 +275,18 @@ fn a_page_has_a_size_that_it_does_not_pass() {
 
 #[test]
 fn how_much_is_covered_is_shown_where_it_was_asked_for() {
-    use crate::runner::coverage::Coverage;
+    use crate::ids::Digest;
+    use crate::runner::coverage::{Coverage, CoverageReport};
     let mut log = sample();
     assert!(!run(&log, None).contains("covered"));
-    log.coverage = Some(Coverage { covered: 812, lines: 1000, why: None });
-    assert!(run(&log, None).contains("<p>812 of 1000 lines are covered.</p>"));
+    log.coverage = Some(Coverage { covered: 812, lines: 1000, ..Coverage::default() });
+    let page = run(&log, None);
+    assert!(page.contains("<p>812 of 1000 lines are covered.</p>") && !page.contains("Coverage reports"));
+    let report = CoverageReport { path: "out/<b>.info".to_owned(), digest: Digest::of(b"SF:a"), bytes: 4 };
+    log.coverage = log.coverage.map(|coverage| Coverage { reports: vec![report.clone()], ..coverage });
+    let page = run(&log, None);
+    assert!(page.contains("Coverage reports (1)") && page.contains("<code>out/&lt;b&gt;.info</code>"), "{page}");
+    assert!(page.contains(report.digest.short()), "{page}");
     log.coverage = Some(Coverage { why: Some("nothing matches `<b>`".to_owned()), ..Coverage::default() });
     let page = run(&log, None);
     assert!(page.contains("How much is covered is not known:</b> nothing matches <code>&lt;b&gt;</code>"), "{page}");

@@ -6,7 +6,7 @@ use crate::runner::artefact::{CommandOutcome, CommandRun, Confinement, Counts, R
 use crate::runner::earned::{NewTests, Side};
 
 fn of(covered: u64, lines: u64) -> Coverage {
-    Coverage { covered, lines, why: None }
+    Coverage { covered, lines, ..Coverage::default() }
 }
 
 fn unknown(why: &str) -> Coverage {

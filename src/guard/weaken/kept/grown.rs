@@ -1,7 +1,7 @@
 //! Whether an item is what it was, with more rows in a table that is gone through.
 
 use super::super::tree::{Sort, Tree};
-use super::items::{is_leaf, leaf, says};
+use super::form::{Form, Part, Reading};
 use crate::guard::parse::Language;
 
 /// So many nodes are held against each other for an item. Beyond that it was edited.
@@ -10,15 +10,15 @@ const MOST_STEPS: usize = 500_000;
 const DEEPEST: usize = 150;
 
 pub(super) struct Grown<'a, 't> {
-    language: Language,
-    old: &'a Tree<'t>,
-    new: &'a Tree<'t>,
+    old: Reading<'a, 't>,
+    new: Reading<'a, 't>,
     steps: usize,
 }
 
 impl<'a, 't> Grown<'a, 't> {
     pub(super) fn new(language: Language, old: &'a Tree<'t>, new: &'a Tree<'t>) -> Self {
-        Self { language, old, new, steps: 0 }
+        let reading = |tree| Reading { language, tree, remarks: false };
+        Self { old: reading(old), new: reading(new), steps: 0 }
     }
 
     /// Whether these nodes are those, with nothing but rows added.
@@ -28,32 +28,41 @@ impl<'a, 't> Grown<'a, 't> {
 
     fn holds(&mut self, before: usize, now: usize, depth: usize) -> bool {
         self.steps += 1;
-        let (old, new) = (self.old, self.new);
-        if old.kind(before) != new.kind(now) || self.steps > MOST_STEPS || depth > DEEPEST {
+        if self.steps > MOST_STEPS || depth > DEEPEST {
             return false;
         }
-        if is_leaf(old, before) || is_leaf(new, now) {
-            return is_leaf(old, before) && is_leaf(new, now) && leaf(old, before) == leaf(new, now);
-        }
-        let table = is_table(old, before) && is_table(new, now);
-        let told = |tree: &Tree<'_>, at: usize| -> Vec<usize> {
-            let all = tree.children(at).filter(|child| says(self.language, tree, *child, false));
-            all.filter(|child| !table || tree.kind(*child) != ",").collect()
+        let (was, is) = match (self.old.form(before), self.new.form(now)) {
+            (Form::Said(was), Form::Said(is)) => return was == is,
+            (Form::Of(kind, was), Form::Of(same, is)) if kind == same => (was, is),
+            _ => return false,
         };
-        let (was, is) = (told(old, before), told(new, now));
-        let mut rest = is.into_iter();
-        for child in was {
+        let table = is_table(self.old.tree, self.old.inner(before)) && is_table(self.new.tree, self.new.inner(now));
+        let told = |parts: Vec<Part>, tree: &Tree<'_>| -> Vec<Part> {
+            let is_comma = |part: &Part| matches!(part, Part::Node(at) if tree.kind(*at) == ",");
+            parts.into_iter().filter(|part| !(table && is_comma(part))).collect()
+        };
+        let mut rest = told(is, self.new.tree).into_iter();
+        for part in told(was, self.old.tree) {
             loop {
                 let Some(next) = rest.next() else { return false };
-                if self.holds(child, next, depth + 1) {
+                let same = match (&part, &next) {
+                    (Part::Node(part), Part::Node(next)) => self.holds(*part, *next, depth + 1),
+                    (Part::Said(part), Part::Said(next)) => part == next,
+                    _ => false,
+                };
+                if same {
                     break;
                 }
-                if !(table && is_row(new, next)) {
+                if !(table && self.is_row(&next)) {
                     return false;
                 }
             }
         }
-        rest.all(|next| table && is_row(new, next))
+        rest.all(|next| table && self.is_row(&next))
+    }
+
+    fn is_row(&self, part: &Part) -> bool {
+        matches!(part, Part::Node(at) if is_row(self.new.tree, *at))
     }
 }
 

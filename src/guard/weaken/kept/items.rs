@@ -1,7 +1,9 @@
 //! What a file of tests is made of: its imports, its functions and tests, the names that it gives, each by itself.
 
 use super::super::model::shown;
-use super::super::tree::{Tree, is_comment, is_text};
+use super::super::tree::{Tree, is_text};
+use super::form::{Form, Part, Reading};
+use super::words;
 use crate::guard::parse::Language;
 use crate::ids::Digest;
 
@@ -38,10 +40,11 @@ pub(in super::super) struct Item {
 /// The items of a file, by their lines.
 pub(in super::super) fn items(language: Language, tree: &Tree<'_>) -> Vec<Item> {
     let mut items = Vec::new();
+    let plain = Reading { language, tree, remarks: false };
     let mut open: Vec<(usize, String, &'static str)> = vec![(0, String::new(), "")];
     while let Some((holder, scope, within)) = open.pop() {
         let mut marks = Vec::new();
-        for part in tree.parts(holder).filter(|part| !is_remark(tree, *part)) {
+        for part in tree.parts(holder).filter(|part| plain.says(*part)) {
             if matches!(tree.kind(part), "attribute_item" | "decorator") {
                 marks.push(part);
                 continue;
@@ -53,17 +56,13 @@ pub(in super::super) fn items(language: Language, tree: &Tree<'_>) -> Vec<Item> 
             let mut nodes = std::mem::take(&mut marks);
             nodes.push(part);
             let body = body(tree, part);
-            let name = name(tree, part);
+            let name = name(language, tree, part);
             if let Some(body) = body {
                 open.push((body, format!("{scope}{name}::"), holder_kind(tree, part)));
             }
             let line = tree.line(nodes.first().copied().unwrap_or(part));
-            let mut print =
-                Print { language, tree, without: body, remarks: prints(language, &name), parts: Vec::new() };
-            for node in &nodes {
-                print.node(*node);
-            }
-            let digest = Digest::of_parts(&print.parts);
+            let reading = Reading { remarks: prints(language, &name), ..plain };
+            let digest = Digest::of_parts(&printed(&reading, &nodes, body));
             items.push(Item { nodes, body, within, scope: scope.clone(), sort: sort(tree, part), name, line, digest });
         }
     }
@@ -238,12 +237,12 @@ fn makes_tests(tree: &Tree<'_>, callee: usize) -> bool {
 }
 
 /// What it is called; where it has no name, its first words.
-fn name(tree: &Tree<'_>, at: usize) -> String {
+fn name(language: Language, tree: &Tree<'_>, at: usize) -> String {
     if let Some(call) = called(tree, at).filter(|_| tree.kind(at) == "expression_statement") {
         let title = tree.field(call, "arguments").and_then(|all| tree.parts(all).next());
-        let title = title.and_then(|title| tree.string(title));
+        let title = title.and_then(|title| words::title(language, tree, title));
         if let Some(title) = title.filter(|_| sort(tree, at) == Sort::Test) {
-            return title.to_owned();
+            return title;
         }
     }
     let of = |node: usize| shown(&tree.tokens_within(node, 20));
@@ -257,82 +256,29 @@ fn name(tree: &Tree<'_>, at: usize) -> String {
     }
 }
 
-/// What a node says, whatever its layout is: its kinds and words in their order.
-struct Print<'p, 't> {
-    language: Language,
-    tree: &'p Tree<'t>,
-    /// Left out: it stands by itself.
-    without: Option<usize>,
-    /// Comments count.
-    remarks: bool,
-    parts: Vec<String>,
-}
-
-impl Print<'_, '_> {
-    fn node(&mut self, at: usize) {
-        // As deep as the text nests, without recursion: what is open ends where its last node does.
-        let (end, mut next) = (self.tree.node(at).last, at);
-        let mut open: Vec<usize> = Vec::new();
-        while next < end {
-            while open.last().is_some_and(|last| *last <= next) {
-                open.pop();
-                self.parts.push(")".to_owned());
-            }
-            let node = self.tree.node(next);
-            if Some(next) == self.without || !says(self.language, self.tree, next, self.remarks) {
-                next = node.last.max(next + 1);
-            } else if is_leaf(self.tree, next) {
-                self.parts.push(leaf(self.tree, next));
-                next = node.last.max(next + 1);
-            } else {
-                self.parts.push(format!("({}", node.kind));
-                open.push(node.last);
-                next += 1;
-            }
+/// What nodes say, whatever their layout is: kinds and words in their order. One that stands by itself is left out.
+fn printed(reading: &Reading<'_, '_>, nodes: &[usize], without: Option<usize>) -> Vec<String> {
+    enum Step {
+        Part(Part),
+        End,
+    }
+    let mut out = Vec::new();
+    // As deep as the text nests, without recursion.
+    let mut open: Vec<Step> = nodes.iter().rev().map(|node| Step::Part(Part::Node(*node))).collect();
+    while let Some(step) = open.pop() {
+        match step {
+            Step::End => out.push(")".to_owned()),
+            Step::Part(Part::Said(words)) => out.push(words),
+            Step::Part(Part::Node(at)) if Some(at) == without => {}
+            Step::Part(Part::Node(at)) => match reading.form(at) {
+                Form::Said(words) => out.push(words),
+                Form::Of(kind, parts) => {
+                    out.push(format!("({kind}"));
+                    open.push(Step::End);
+                    open.extend(parts.into_iter().rev().map(Step::Part));
+                }
+            },
         }
-        self.parts.extend(open.iter().map(|_| ")".to_owned()));
     }
-}
-
-/// Whether a node is more than layout: the last comma of a list is, and so are ends of statements where a line ends them too.
-pub(in super::super) fn says(language: Language, tree: &Tree<'_>, at: usize, remarks: bool) -> bool {
-    let kind = tree.kind(at);
-    let script = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
-    match kind {
-        "," => !is_last(tree, at),
-        ";" => !script,
-        kind if is_comment(kind) => remarks,
-        _ => !is_remark(tree, at),
-    }
-}
-
-/// A comma behind which a list ends, where that says nothing.
-fn is_last(tree: &Tree<'_>, at: usize) -> bool {
-    let Some(up) = tree.up(at) else { return false };
-    let mut next = tree.node(at).last.max(at + 1);
-    while next < tree.node(up).last && is_comment(tree.kind(next)) {
-        next = tree.node(next).last.max(next + 1);
-    }
-    matches!(tree.kind(next), ")" | "]" | "}") && !matches!(tree.kind(up), "subscript" | "token_tree" | "array_pattern")
-}
-
-pub(in super::super) fn is_leaf(tree: &Tree<'_>, at: usize) -> bool {
-    is_text(tree.kind(at)) || tree.node(at).last <= at + 1
-}
-
-/// The words of a leaf. Of a string that has nothing to be escaped the quotes are layout, but not what kind of string it is.
-pub(in super::super) fn leaf(tree: &Tree<'_>, at: usize) -> String {
-    let (kind, words) = (tree.kind(at), tree.words(at));
-    if !is_text(kind) || kind == "concatenated_string" {
-        return format!("={words}");
-    }
-    let plain = |text: &str| !text.contains(['\\', '"', '\'', '`']);
-    match tree.string(at).filter(|text| plain(text)) {
-        Some(text) => {
-            let marks: String = words.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
-            let marks = marks.to_ascii_lowercase().replace(['r', 'u'], "");
-            format!("{kind}{marks}={text}")
-        }
-        None => format!("{kind}={words}"),
-    }
+    out
 }

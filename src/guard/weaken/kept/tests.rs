@@ -1,5 +1,7 @@
 //! What is told of tests that were edited, and what is free; in each language.
 
+mod formats;
+
 use super::super::Changed;
 use super::{Edit, edits};
 

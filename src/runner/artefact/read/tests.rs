@@ -273,6 +273,11 @@ fn numbers_have_to_add_up() {
         assert!(covered(lie).ends_with("more lines are covered than there are."));
     }
     assert!(covered(json!({ "covered": 0.5, "lines": 1 })).contains("does not have the form"));
+    let report = |path: &str| {
+        let report = json!({ "path": path, "digest": "0".repeat(64), "bytes": 1 });
+        covered(json!({ "covered": 1, "lines": 1, "reports": [report] }))
+    };
+    assert!(report("../lcov.info").contains("../lcov.info"));
     let both = [("/verdict", json!("PASS")), ("/findings", json!([]))];
     assert_eq!(set(&both), "it says PASS, and has what fails a gate.");
 }
