@@ -153,6 +153,7 @@ impl Change {
             beyond: Some(BTreeSet::new()),
             handed_in: Vec::new(),
             structural_fix: false,
+            task: None,
         });
         Ok(())
     }

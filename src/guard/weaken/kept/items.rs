@@ -62,7 +62,7 @@ pub(in super::super) fn items(language: Language, tree: &Tree<'_>) -> Vec<Item> 
             }
             let line = tree.line(nodes.first().copied().unwrap_or(part));
             let reading = Reading { remarks: prints(language, &name), ..plain };
-            let digest = Digest::of_parts(&printed(&reading, &nodes, body));
+            let digest = Digest::of_parts(printed(&reading, &nodes, body));
             items.push(Item { nodes, body, within, scope: scope.clone(), sort: sort(tree, part), name, line, digest });
         }
     }
