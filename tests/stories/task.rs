@@ -1,7 +1,7 @@
 //! A task on a pull request: what its `STATE.md` claims, an agent that is asked by comments, and the people beside it.
 
 use phasegate::gate::task::{Field, STATE, read};
-use phasegate::rehearsal::{Rehearsal, Setup};
+use phasegate::rehearsal::{REPO, Rehearsal, Setup};
 
 use super::{assert_merge, kinds, merge_says};
 
@@ -208,5 +208,69 @@ async fn a_workflow_that_is_not_there_is_told_and_asked_for_no_more() {
     assert!(work.comment().contains("workflow_dispatch"), "{}", work.comment());
     let ended = kinds(&on, work.number);
     assert_eq!(ended.iter().filter(|kind| *kind == "pass_ended").count(), 1);
+    on.end().await;
+}
+
+/// A workflow that takes what a pass says.
+const AGENT: &str = "\
+name: agent
+run-name: 'Phasegate pass #${{ inputs.change }} ${{ inputs.pass }}'
+on:
+  workflow_dispatch:
+    inputs:
+      change: { required: true }
+      pass: { required: true }
+      branch: { required: true }
+      head: { required: true }
+      prompt: { required: true }
+permissions: {}
+jobs:
+  agent:
+    runs-on: ubuntu-latest
+    steps:
+      - run: 'true'
+";
+
+/// Where there is one, it is started once for each pass, however often the change is looked at.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_workflow_is_started_once_for_each_pass() {
+    let policy = POLICY.replace("comment: \"@rover\"", "workflow: .github/workflows/agent.yml");
+    let mut setup = Setup::with_policy(&policy);
+    setup.files.push((".github/workflows/agent.yml".to_owned(), AGENT.to_owned()));
+    let mut on = Rehearsal::start(setup).await.unwrap();
+    let number = {
+        let mut work = Work::begun(&on).await;
+        on.says("ada", work.number, "/task loop").await.unwrap();
+        on.says("ada", work.number, "/status").await.unwrap();
+        let asked = on.admin().dispatched(REPO, ".github/workflows/agent.yml").unwrap();
+        assert_eq!(asked.len(), 1, "{asked:#?}");
+        let inputs = &asked[0].1;
+        let said = |name: &str| inputs[name].as_str().unwrap_or_default().to_owned();
+        assert_eq!((said("change"), said("pass"), said("branch")), (work.number.to_string(), "1".into(), "dim".into()));
+        assert_eq!(said("head"), on.head(work.number).unwrap());
+        assert!(said("prompt").starts_with("# One pass at the task in `tasks/dim`"), "{}", said("prompt"));
+        let frame = [
+            (Field::Objective, "The lamp can be dimmed."),
+            (Field::DoneGate, "The meter shows each step."),
+            (Field::NotDoing, "none"),
+            (Field::Constraints, "none"),
+            (Field::Phase, "shape"),
+        ];
+        work.pushes(&frame, &[]).await;
+        assert_eq!(
+            on.admin().dispatched(REPO, ".github/workflows/agent.yml").unwrap().len(),
+            2,
+            "the next pass is another run"
+        );
+        work.number
+    };
+    // Who has forgotten that it was started finds the run by its name.
+    on.loses_its_database().await.unwrap();
+    on.says("ada", number, "/status").await.unwrap();
+    assert_eq!(on.admin().dispatched(REPO, ".github/workflows/agent.yml").unwrap().len(), 2);
+
+    on.says("ada", number, "/task pause").await.unwrap();
+    let comment = on.bot_comments(number).unwrap().remove(0);
+    assert!(comment.contains("Pass 2 is asked of an agent; it has until"), "{comment}");
     on.end().await;
 }
