@@ -40,7 +40,10 @@ fn due(draft: &Draft<'_>) -> Option<(Froze, Arc<Sealed>)> {
     // Without a valid law nobody knows what is a test.
     let policy = draft.world.policy()?;
     if let Some(task) = &draft.state.task {
-        return of_task(task.state.stage, draft.state.frozen.is_some()).map(|why| (why, Arc::clone(&present.claimed)));
+        let word = draft.world.subject.as_ref().and_then(|subject| subject.no_trailer.as_deref());
+        let claimed = word == Some(task::Stage::Implement.as_str());
+        let first = claimed || draft.state.frozen.is_none();
+        return of_task(task.state.stage, first).map(|why| (why, Arc::clone(&present.claimed)));
     }
     let pipeline = draft.state.pipeline.as_ref()?;
     if pipeline.holds(Phase::Build) {
@@ -56,11 +59,12 @@ fn due(draft: &Draft<'_>) -> Option<(Froze, Arc<Sealed>)> {
     (claimed && building && first).then(|| (Froze::Claimed, Arc::clone(&present.claimed)))
 }
 
-/// Of a task: what is there as the work on it begins, and what came to it when that is handed in. What has to be mended may need
-/// another version of something, so lock files stay free.
-fn of_task(stage: task::Stage, frozen: bool) -> Option<Froze> {
+/// Of a task: what is there as the work on it begins, what a commit claims in `implement` (`Phasegate-Claim: implement`: the tests are
+/// there, and red), and what came to it when that is handed in. What has to be mended may need another version of something, so lock
+/// files stay free.
+fn of_task(stage: task::Stage, claimed: bool) -> Option<Froze> {
     match stage {
-        task::Stage::Implement if !frozen => Some(Froze::Claimed),
+        task::Stage::Implement if claimed => Some(Froze::Claimed),
         task::Stage::Verify | task::Stage::Review | task::Stage::Done => Some(Froze::Built),
         _ => None,
     }

@@ -13,11 +13,12 @@ use std::collections::BTreeSet;
 use super::decide::{Draft, Order};
 use super::stop;
 use crate::finding::Finding;
-use crate::flow::{Phase, Refusal};
+use crate::flow::{Phase, Refusal, task};
 use crate::gate::frozen::{self, is_cheat};
 use crate::gate::world::Raises;
 use crate::ledger::heal::MOST_HEALED;
 use crate::ledger::record::{Condition, Outcome};
+use crate::ledger::task::Task;
 use crate::ledger::{Body, By};
 
 /// So many codes are kept of one cheat.
@@ -84,6 +85,10 @@ pub(super) fn report(draft: &mut Draft<'_>, order: &Order, by: &By) -> Result<Ou
 
 /// Whether there is anything that could pass without being earned.
 fn is_built(draft: &Draft<'_>) -> bool {
+    let written = |task: &Task| matches!(task.state.stage, task::Stage::Intake | task::Stage::Shape);
+    if draft.state.task.as_deref().is_some_and(written) {
+        return false;
+    }
     draft.state.pipeline.as_ref().is_none_or(|at| match at.phase() {
         Some(phase) => phase >= Phase::Build,
         None => at.passed.contains_key(&Phase::Build),

@@ -49,6 +49,22 @@ pub(super) fn judge(draft: &mut Draft<'_>, now: Option<Timestamp>) -> Result<boo
         return Ok(false);
     }
     let judged = change::judge(&draft.state, draft.world);
+    // Where nothing may be built, what was frozen is touched by nobody's mistake, claimed or not.
+    if is_looked_at(&task) {
+        let caught = heal::catch(draft, &judged.findings)?;
+        if heal::is_caught(draft) {
+            match judged.claims() {
+                Some(_) => fail(draft, &judged)?,
+                None => drop(preview(draft, judged.clone())?),
+            }
+            back(draft)?;
+            if caught {
+                heal::exhaust(draft)?;
+            }
+            end(draft, &task, look, &judged, judged.claims(), now)?;
+            return Ok(false);
+        }
+    }
     match judged.outcome.clone() {
         Outcome::Nothing => {
             end(draft, &task, look, &judged, None, now)?;
@@ -57,13 +73,7 @@ pub(super) fn judge(draft: &mut Draft<'_>, now: Option<Timestamp>) -> Result<boo
         Outcome::Pending { .. } => Ok(false),
         Outcome::Fail { claims } => {
             fail(draft, &judged)?;
-            let caught = heal::catch(draft, &judged.findings)?;
-            let back = matches!(task.state.stage, Stage::Verify | Stage::Review);
-            if caught && back {
-                let why = Some("what was frozen is not as it was".to_owned());
-                draft.bot(Body::TaskMoved { to: Stage::Repair, actor: Actor::Bot, why, frame: None })?;
-            }
-            if caught {
+            if heal::catch(draft, &judged.findings)? {
                 heal::exhaust(draft)?;
             }
             end(draft, &task, look, &judged, Some(claims), now)?;
@@ -75,6 +85,17 @@ pub(super) fn judge(draft: &mut Draft<'_>, now: Option<Timestamp>) -> Result<boo
             Ok(true)
         }
     }
+}
+
+/// Whether it is in a phase that looks at what was built.
+fn is_looked_at(task: &Task) -> bool {
+    matches!(task.state.stage, Stage::Verify | Stage::Review)
+}
+
+/// Content that is known as a cheat, by the wire or by somebody's report, goes back to where it is mended.
+fn back(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let why = Some("this content passes without having earned it".to_owned());
+    draft.bot(Body::TaskMoved { to: Stage::Repair, actor: Actor::Bot, why, frame: None })
 }
 
 fn goes(draft: &mut Draft<'_>, sheet: &Sheet, to: Stage, judged: Judgement) -> Result<(), Refusal> {

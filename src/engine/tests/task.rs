@@ -596,7 +596,8 @@ fn an_edited_test_is_a_cheat_that_goes_to_repair_and_the_fourth_stops_it() {
     is_at(&game, Stage::Verify);
     for (number, head) in ["second", "third"].into_iter().enumerate() {
         game.push_with(head, |game| {
-            game.subject().task = Some(seen(&whole(Stage::Review), &[&own(STATE)], head));
+            // Also what may not be touched in this phase at all.
+            game.subject().task = Some(seen(&whole(Stage::Review), &[&own(STATE), "tests/lamp.rs"], head));
             game.test_says("tests/lamp.rs", head);
         });
         game.green();
@@ -610,10 +611,48 @@ fn an_edited_test_is_a_cheat_that_goes_to_repair_and_the_fourth_stops_it() {
         is_at(&game, Stage::Verify);
     }
     game.push_with("fourth", |game| {
-        game.subject().task = Some(seen(&whole(Stage::Review), &[&own(STATE)], "fourth"));
+        game.subject().task = Some(seen(&whole(Stage::Review), &[&own(STATE), "tests/lamp.rs"], "fourth"));
         game.test_says("tests/lamp.rs", "fourth");
     });
     game.green();
     assert_eq!(game.now().against.cheats.len(), 4);
     assert!(game.now().stopped.as_ref().unwrap().reason.starts_with("heal_exhausted"));
+}
+
+#[test]
+fn a_commit_in_implement_claims_that_the_tests_are_there_before_the_code() {
+    let mut game = begun("flow: task");
+    until(&mut game, Stage::Shape);
+    game.push_with("implement", |game| {
+        game.subject().task = Some(seen(&whole(Stage::Implement), &[&own(STATE)], "implement"));
+        game.test_says("tests/lamp.rs", "it shines");
+    });
+    game.push_with("red", |game| {
+        game.subject().task = Some(seen(&whole(Stage::Implement), &[&own(STATE), "tests/dim.rs"], "red"));
+        game.subject().no_trailer = Some("implement".to_owned());
+        game.test_says("tests/dim.rs", "it dims");
+    });
+    assert_eq!(game.freezes(), ["claimed 1", "claimed 2"]);
+    // What the agent has frozen itself it can't loosen while it builds.
+    game.push_with("loosened", |game| {
+        game.subject().task =
+            Some(seen(&whole(Stage::Verify), &[&own(STATE), "src/dim.rs", "tests/dim.rs"], "loosened"));
+        game.test_says("tests/dim.rs", "true");
+    });
+    is_at(&game, Stage::Implement);
+    assert_eq!(rules(&game), ["build_tampered:tests/dim.rs"]);
+    assert_eq!(game.now().against.cheats.len(), 1);
+}
+
+#[test]
+fn what_somebody_reports_goes_to_repair_and_nothing_is_reported_before_it_is_built() {
+    let mut game = begun("flow: task");
+    game.says("tim", Role::Write, "/heal it only knows the one lamp").refused_with("CMD-03");
+    until(&mut game, Stage::Verify);
+    game.says("tim", Role::Write, "/heal it only knows the one lamp").done();
+    is_at(&game, Stage::Repair);
+    assert_eq!(game.now().against.cheats.len(), 1);
+    let mended = set(&whole(Stage::Verify), Field::RepairApplied, "yes");
+    pushes(&mut game, "honest", &mended, &["src/dim.rs"]);
+    is_at(&game, Stage::Verify);
 }
